@@ -1,0 +1,215 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+#include "engine.hpp"
+#include "kernel.hpp"
+#include "row_index.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+template <typename T, std::size_t Dimensions>
+using Input = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <typename T, std::size_t Dimensions>
+using Output = nb::ndarray<nb::numpy, T, nb::ndim<Dimensions>>;
+
+void require(bool condition, const char *message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+template <typename T, std::size_t Dimensions>
+Output<T, Dimensions> new_array(const std::array<std::size_t, Dimensions> &shape) {
+    std::size_t size = 1;
+    for (const std::size_t length : shape) size *= length;
+    auto *data = new T[std::max<std::size_t>(size, 1)];
+    nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    return Output<T, Dimensions>(data, Dimensions, shape.data(), owner);
+}
+
+// Lets Python handle signals, and tells whoever wants to know how far the work has come.
+paribus::Tick python_tick(const nb::object &progress) {
+    return [&progress](std::size_t n_done) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!progress.is_none()) progress(n_done);
+    };
+}
+
+class Engine {
+public:
+    Engine(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical,
+           const Input<double, 2> &behavior, const Input<std::uint32_t, 1> &tie_order,
+           const Input<std::uint8_t, 2> &multiplicities, const std::optional<Input<std::uint16_t, 3>> &feature_order,
+           std::size_t max_features, std::uint32_t min_samples_split, std::size_t n_quantiles, bool scale_tails)
+        : table_(n_rows(context, categorical, behavior, tie_order), tie_order.data(), kinds(categorical),
+                 context.data(), behavior.shape(0), behavior.data()),
+          index_(table_) {
+        const std::size_t k = multiplicities.shape(0);
+        require(k >= 1 && k <= 65535 && k <= table_.n_rows(), "1 to 65,535 neighbours, and no more than rows");
+        require(multiplicities.shape(1) >= 1 && multiplicities.shape(1) <= 10000, "1 to 10,000 trees");
+        require(min_samples_split >= 2, "min_samples_split: at least 2");
+        require(n_quantiles >= 1, "n_quantiles: at least 1");
+        parameters_.n_neighbors = k;
+        parameters_.n_trees = multiplicities.shape(1);
+        parameters_.min_samples_split = min_samples_split;
+        parameters_.n_quantiles = n_quantiles;
+        parameters_.scale_tails = scale_tails;
+        parameters_.multiplicities.assign(multiplicities.data(), multiplicities.data() + multiplicities.size());
+        parameters_.max_features = max_features;
+        parameters_.n_depths = 0;
+        if (feature_order) {
+            const std::size_t n_features = table_.context().n_features;
+            require(max_features >= 1 && feature_order->shape(0) == parameters_.n_trees &&
+                        feature_order->shape(1) >= 1 && feature_order->shape(2) == n_features,
+                    "feature_order: [tree][depth][feature]");
+            parameters_.n_depths = feature_order->shape(1);
+            parameters_.feature_order.assign(feature_order->data(), feature_order->data() + feature_order->size());
+            for (const std::uint16_t feature : parameters_.feature_order) {
+                require(feature < n_features, "feature_order: an unknown feature");
+            }
+        }
+    }
+
+    Output<std::int64_t, 1> match(const Input<double, 2> &context, const Input<double, 2> &behavior) const {
+        check_rows(context, behavior);
+        auto rows = new_array<std::int64_t, 1>({context.shape(0)});
+        const nb::gil_scoped_release released;
+        for (std::size_t i = 0; i < context.shape(0); ++i) {
+            rows.data()[i] =
+                index_.find(context.data() + i * context.shape(1), behavior.data() + i * behavior.shape(1));
+        }
+        return rows;
+    }
+
+    std::tuple<Output<double, 2>, std::optional<Output<double, 3>>> score(
+        const Input<double, 2> &context, const Input<double, 2> &behavior, const Input<std::int64_t, 1> &excluded,
+        bool want_percentiles, std::size_t n_threads, const nb::object &progress) const {
+        check_rows(context, behavior);
+        check_references(context, excluded);
+        auto scores = new_array<double, 2>({context.shape(0), table_.n_behavior()});
+        std::optional<Output<double, 3>> percentiles;
+        if (want_percentiles) {
+            percentiles = new_array<double, 3>({context.shape(0), table_.n_behavior(), parameters_.n_quantiles + 1});
+        }
+        paribus::Query query = {};
+        query.n_rows = context.shape(0);
+        query.context = context.data();
+        query.behavior = behavior.data();
+        query.excluded = excluded.data();
+        query.partial_scores = scores.data();
+        query.percentiles = percentiles ? percentiles->data() : nullptr;
+        run(query, n_threads, progress);
+        return {scores, percentiles};
+    }
+
+    std::tuple<Output<std::int64_t, 2>, Output<double, 2>> neighbors(
+        const Input<double, 2> &context, const Input<std::int64_t, 1> &excluded, const Input<std::int64_t, 1> &own,
+        std::size_t n_threads, const nb::object &progress) const {
+        require(context.shape(1) == table_.context().n_features, "context: [row][feature] as fitted");
+        check_references(context, excluded);
+        check_references(context, own);
+        auto rows = new_array<std::int64_t, 2>({context.shape(0), parameters_.n_neighbors});
+        auto distances = new_array<double, 2>({context.shape(0), parameters_.n_neighbors});
+        paribus::Query query = {};
+        query.n_rows = context.shape(0);
+        query.context = context.data();
+        query.excluded = excluded.data();
+        query.own = own.data();
+        query.neighbors = rows.data();
+        query.distances = distances.data();
+        run(query, n_threads, progress);
+        return {rows, distances};
+    }
+
+private:
+    static std::size_t n_rows(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical,
+                              const Input<double, 2> &behavior, const Input<std::uint32_t, 1> &tie_order) {
+        const std::size_t n = context.shape(1);
+        require(n >= 1 && n < 0xffffffffu, "1 to 4,294,967,294 rows");
+        require(context.shape(0) >= 1 && categorical.shape(0) == context.shape(0), "categorical: one per feature");
+        require(behavior.shape(1) == n && tie_order.shape(0) == n, "context, behavior and tie_order: as many rows");
+        std::vector<bool> seen(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint32_t row = tie_order.data()[i];
+            require(row < n && !seen[row], "tie_order: a permutation of the rows");
+            seen[row] = true;
+        }
+        return n;
+    }
+
+    static std::vector<paribus::FeatureKind> kinds(const Input<std::uint8_t, 1> &categorical) {
+        std::vector<paribus::FeatureKind> kinds;
+        for (std::size_t f = 0; f < categorical.shape(0); ++f) {
+            kinds.push_back(categorical.data()[f] != 0 ? paribus::FeatureKind::categorical
+                                                       : paribus::FeatureKind::numeric);
+        }
+        return kinds;
+    }
+
+    void check_rows(const Input<double, 2> &context, const Input<double, 2> &behavior) const {
+        require(context.shape(1) == table_.context().n_features, "context: [row][feature] as fitted");
+        require(behavior.shape(0) == context.shape(0) && behavior.shape(1) == table_.n_behavior(),
+                "behavior: [row][feature] as fitted");
+    }
+
+    void check_references(const Input<double, 2> &context, const Input<std::int64_t, 1> &rows) const {
+        require(rows.shape(0) == context.shape(0), "one fitted row, or -1, for each row");
+        for (std::size_t i = 0; i < rows.shape(0); ++i) {
+            require(rows.data()[i] < static_cast<std::int64_t>(table_.n_rows()), "an unknown fitted row");
+        }
+    }
+
+    void run(const paribus::Query &query, std::size_t n_threads, const nb::object &progress) const {
+        const paribus::Tick tick = python_tick(progress);
+        const nb::gil_scoped_release released;
+        paribus::run(table_, parameters_, query, n_threads, tick);
+    }
+
+    paribus::FittedTable table_;
+    paribus::RowIndex index_;
+    paribus::ForestParameters parameters_;
+};
+
+std::vector<std::string> kernel_names() {
+    std::vector<std::string> names;
+    for (const paribus::Kernel *kernel : paribus::available_kernels()) names.emplace_back(kernel->name);
+    return names;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "The engine of paribus: neighbours, path forests, percentiles and scores, fused over blocks of rows.";
+
+    nb::class_<Engine>(m, "Engine", "A fitted table, ready to be asked about rows.")
+        .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &, const Input<double, 2> &,
+                      const Input<std::uint32_t, 1> &, const Input<std::uint8_t, 2> &,
+                      const std::optional<Input<std::uint16_t, 3>> &, std::size_t, std::uint32_t, std::size_t, bool>(),
+             "context"_a, "categorical"_a, "behavior"_a, "tie_order"_a, "multiplicities"_a,
+             "feature_order"_a = nb::none(), "max_features"_a = 0, "min_samples_split"_a = 10, "n_quantiles"_a = 100,
+             "scale_tails"_a = true)
+        .def("match", &Engine::match, "context"_a, "behavior"_a,
+             "For each row, the first fitted row that equals it in all features, or -1.")
+        .def("score", &Engine::score, "context"_a, "behavior"_a, "excluded"_a, "want_percentiles"_a = false,
+             "n_threads"_a = 1, "progress"_a = nb::none(),
+             "Partial scores [row][feature], and percentiles [row][feature][quantile] if wanted.")
+        .def("neighbors", &Engine::neighbors, "context"_a, "excluded"_a, "own"_a, "n_threads"_a = 1,
+             "progress"_a = nb::none(), "Fitted rows, nearest first, and their distances.");
+
+    m.def("kernel", [] { return std::string(paribus::kernel().name); }, "The build of the hot loops in use.");
+    m.def("kernels", &kernel_names, "The builds that this machine can run, the fastest last.");
+    m.def(
+        "use_kernel", [](const std::string &name) { paribus::use_kernel(paribus::find_kernel(name.c_str())); },
+        "name"_a, "Chooses the build in use; all give the same bits.");
+}

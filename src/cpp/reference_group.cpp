@@ -1,0 +1,201 @@
+#include "reference_group.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace paribus {
+
+RankSorter::RankSorter(std::size_t n_rows)
+    : map_((n_rows + 63) / 64), summary_((map_.size() + 63) / 64), place_of_rank_(n_rows) {}
+
+void RankSorter::sort(const std::uint32_t *rows, std::size_t n, const ColumnRanks &ranks, std::uint16_t *order) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t rank = ranks.rank[rows[i]];
+        map_[rank / 64] |= std::uint64_t{1} << (rank % 64);
+        summary_[rank / 4096] |= std::uint64_t{1} << (rank / 64 % 64);
+        place_of_rank_[rank] = static_cast<std::uint16_t>(i);
+    }
+    for (std::size_t s = 0; s < summary_.size(); ++s) {
+        for (std::uint64_t words = summary_[s]; words != 0; words &= words - 1) {
+            const std::size_t word = s * 64 + static_cast<std::size_t>(std::countr_zero(words));
+            for (std::uint64_t bits = map_[word]; bits != 0; bits &= bits - 1) {
+                *order++ = place_of_rank_[word * 64 + static_cast<std::size_t>(std::countr_zero(bits))];
+            }
+            map_[word] = 0;
+        }
+        summary_[s] = 0;
+    }
+}
+
+ReferenceGroup::ReferenceGroup(const FittedTable &table, std::size_t k)
+    : table_(table),
+      k_(k),
+      p_(table.context().n_features),
+      sorter_(table.n_rows()),
+      rows_(k),
+      order_(k),
+      values_(k),
+      features_(p_),
+      orders_(p_ * k),
+      rank_values_(p_ * k),
+      ranks_(p_ * k),
+      behavior_(k),
+      grid_behavior_(k),
+      grid_bits_(31 - static_cast<int>(std::bit_width(k))),
+      local_of_code_(p_),
+      categories_(p_ * k),
+      n_categories_(p_),
+      own_category_(p_) {
+    behavior_order_.reserve(k);
+    sorted_behavior_.reserve(k);
+    for (std::size_t f = 0; f < p_; ++f) {
+        const ContextFeature &feature = table.context().features[f];
+        if (feature.kind != FeatureKind::categorical) continue;
+        double highest = -1.0;
+        for (std::size_t i = 0; i < table.n_rows(); ++i) highest = std::fmax(highest, feature.values[i]);
+        local_of_code_[f].assign(static_cast<std::size_t>(highest + 1.0) + 2, absent);
+    }
+}
+
+void ReferenceGroup::assign(const double *point, const std::vector<Neighbor> &neighbors) {
+    point_ = point;
+    for (std::size_t i = 0; i < k_; ++i) rows_[i] = neighbors[i].row;
+    for (std::size_t f = 0; f < p_; ++f) {
+        const ContextFeature &feature = table_.context().features[f];
+        if (feature.kind == FeatureKind::categorical) {
+            number_categories(f);
+            continue;
+        }
+        // A missing number sorts below every number.
+        const auto number = [](double value) { return std::isnan(value) ? -INFINITY : value; };
+        sorter_.sort(rows_.data(), k_, table_.context_ranks(f), order_.data());
+        for (std::size_t i = 0; i < k_; ++i) values_[i] = number(feature.values[rows_[i]]);
+        rank_feature(f, order_.data(), values_.data());
+        features_[f].own = number(point[f]);
+    }
+}
+
+// Fills in a feature from its members' order and values.
+void ReferenceGroup::rank_feature(std::size_t feature, const std::uint16_t *order, const double *values) {
+    std::uint32_t *entries = orders_.data() + feature * k_;
+    double *rank_values = rank_values_.data() + feature * k_;
+    std::uint16_t *ranks = ranks_.data() + feature * k_;
+    std::uint32_t rank = 0;
+    rank_values[0] = values[order[0]];
+    for (std::size_t i = 0; i < k_; ++i) {
+        const std::uint16_t member = order[i];
+        rank += values[member] != rank_values[rank];
+        rank_values[rank] = values[member];
+        ranks[member] = static_cast<std::uint16_t>(rank);
+        entries[i] = rank << 16 | member;
+    }
+    features_[feature].order = entries;
+    features_[feature].values = rank_values;
+}
+
+void ReferenceGroup::select_behavior(std::size_t feature) {
+    const double *behavior = table_.behavior(feature);
+    sorter_.sort(rows_.data(), k_, table_.behavior_ranks(feature), order_.data());
+    behavior_order_.clear();
+    sorted_behavior_.clear();
+    for (std::size_t i = 0; i < k_; ++i) behavior_[i] = behavior[rows_[i]];
+    for (std::size_t i = 0; i < k_; ++i) {
+        const std::uint16_t member = order_[i];
+        if (std::isnan(behavior_[member])) continue;
+        behavior_order_.push_back(member);
+        sorted_behavior_.push_back(behavior_[member]);
+    }
+    lay_grid();
+    for (std::size_t f = 0; f < p_; ++f) {
+        if (table_.context().features[f].kind == FeatureKind::categorical) encode_categories(f);
+    }
+}
+
+void ReferenceGroup::lay_grid() {
+    grid_scale_ = 0.0;
+    std::fill(grid_behavior_.begin(), grid_behavior_.end(), 0);
+    if (sorted_behavior_.empty()) return;
+    const double low = sorted_behavior_.front(), high = sorted_behavior_.back();
+    const double scale = std::ldexp(1.0, grid_bits_) / (high - low);
+    if (!(scale < 1e300)) return;
+    grid_scale_ = scale;
+    const double middle = low + (high - low) * 0.5;
+    for (const std::uint16_t member : behavior_order_) {
+        grid_behavior_[member] = static_cast<std::int32_t>(std::nearbyint((behavior_[member] - middle) * scale));
+    }
+}
+
+void ReferenceGroup::number_categories(std::size_t feature) {
+    const double *codes = table_.context().features[feature].values;
+    std::vector<std::uint16_t> &local_of_code = local_of_code_[feature];
+    // Missing is a category of its own, behind the others; so is one that no fitted row has, and nobody is in it.
+    const auto index = [&](double code) {
+        const std::size_t n = local_of_code.size();
+        return std::isnan(code) ? n - 2 : std::min(static_cast<std::size_t>(code), n - 1);
+    };
+    std::uint16_t n_local = 0;
+    for (std::size_t i = 0; i < k_; ++i) {
+        std::uint16_t &local = local_of_code[index(codes[rows_[i]])];
+        if (local == absent) local = n_local++;
+        categories_[feature * k_ + i] = local;
+    }
+    n_categories_[feature] = n_local;
+    own_category_[feature] = local_of_code[index(point_[feature])];
+    for (std::size_t i = 0; i < k_; ++i) local_of_code[index(codes[rows_[i]])] = absent;
+}
+
+void ReferenceGroup::encode_categories(std::size_t feature) {
+    const std::uint16_t *categories = categories_.data() + feature * k_;
+    const std::size_t n = n_categories_[feature];
+    category_values_.assign(n, 0.0);
+    category_counts_.assign(n, 0);
+    double sum = 0.0;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < k_; ++i) {
+        if (std::isnan(behavior_[i])) continue;
+        category_values_[categories[i]] += behavior_[i];
+        ++category_counts_[categories[i]];
+        sum += behavior_[i];
+        ++count;
+    }
+    const double overall = count > 0 ? sum / static_cast<double>(count) : 0.0;
+    for (std::size_t c = 0; c < n; ++c) {
+        category_values_[c] = category_counts_[c] > 0 ? category_values_[c] / category_counts_[c] : overall;
+    }
+    category_order_.resize(n);
+    std::iota(category_order_.begin(), category_order_.end(), std::uint16_t{0});
+    std::sort(category_order_.begin(), category_order_.end(),
+              [this](std::uint16_t a, std::uint16_t b) { return category_values_[a] < category_values_[b]; });
+
+    category_counts_.assign(n, 0);
+    for (std::size_t i = 0; i < k_; ++i) ++category_counts_[categories[i]];
+    category_starts_.resize(n);
+    std::uint32_t start = 0;
+    for (const std::uint16_t c : category_order_) {
+        category_starts_[c] = start;
+        start += category_counts_[c];
+    }
+    for (std::size_t i = 0; i < k_; ++i) {
+        values_[i] = category_values_[categories[i]];
+        order_[category_starts_[categories[i]]++] = static_cast<std::uint16_t>(i);
+    }
+    rank_feature(feature, order_.data(), values_.data());
+    const std::uint16_t own = own_category_[feature];
+    features_[feature].own = own == absent ? overall : category_values_[own];
+}
+
+void ReferenceGroup::describe(PathForestTask &task) const {
+    task.n_members = k_;
+    task.n_features = p_;
+    task.features = features_.data();
+    task.ranks = ranks_.data();
+    task.behavior = behavior_.data();
+    task.grid_behavior = grid_behavior_.data();
+    task.grid_scale = grid_scale_;
+    task.grid_bits = grid_bits_;
+}
+
+}  // namespace paribus
