@@ -140,11 +140,31 @@ inline bool any(const Ints &mask) {
     const auto joined = reinterpret_cast<__m256i>(mask.part[0] | mask.part[1]);
     return _mm256_testz_si256(joined, joined) == 0;
 #elif defined(__SSE2__)
-    return _mm_movemask_epi8(reinterpret_cast<__m128i>((mask.part[0] | mask.part[1]) | (mask.part[2] | mask.part[3]))) != 0;
+    const auto joined = (mask.part[0] | mask.part[1]) | (mask.part[2] | mask.part[3]);
+    return _mm_movemask_epi8(_mm_cmpeq_epi32(reinterpret_cast<__m128i>(joined), _mm_setzero_si128())) != 0xffff;
 #else
     std::int32_t joined = 0;
     for (std::size_t lane = 0; lane < n_lanes; ++lane) joined |= mask[lane];
     return joined != 0;
+#endif
+}
+
+/// One bit per lane in which a comparison held.
+inline std::uint32_t lane_bits(const Ints &mask) {
+#if defined(__AVX512F__)
+    return _mm512_movepi32_mask(reinterpret_cast<__m512i>(mask.part[0]));
+#elif defined(__AVX2__)
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask.part[0])) |
+                                      _mm256_movemask_ps(reinterpret_cast<__m256>(mask.part[1])) << 8);
+#elif defined(__SSE2__)
+    return static_cast<std::uint32_t>(_mm_movemask_ps(reinterpret_cast<__m128>(mask.part[0])) |
+                                      _mm_movemask_ps(reinterpret_cast<__m128>(mask.part[1])) << 4 |
+                                      _mm_movemask_ps(reinterpret_cast<__m128>(mask.part[2])) << 8 |
+                                      _mm_movemask_ps(reinterpret_cast<__m128>(mask.part[3])) << 12);
+#else
+    std::uint32_t bits = 0;
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) bits |= static_cast<std::uint32_t>(mask[lane] & 1) << lane;
+    return bits;
 #endif
 }
 

@@ -1,5 +1,6 @@
 #include "path_forest.hpp"
 
+#include "grid.hpp"
 #include "lanes.hpp"
 
 // How it works. Trees are lanes: a pack of them is grown in step, level by level, each lane with its own node. A member
@@ -7,14 +8,15 @@
 // (multiplicity x centred behaviour). So one pass along a feature's order tries every threshold of every tree in the
 // pack, without a gather. Members that no lane holds any more are dropped from the orders as they thin out.
 //
-// The merit of a split is -(mean moment on the left) x (mean moment on the right). For moments that are centred in the
-// node this orders splits as the squared error does. Moments are whole numbers: behaviour is brought to a grid, so that
-// sums are exact. Splits that part a node in the same way thus have the same merit to the last bit, whichever feature
-// they use; of equal merits the first feature and the lowest threshold win. Where the grid turns out too coarse for a
-// node (an extreme value made the group's range wide), the node gets a finer one.
+// Splits are chosen as CART does, by the squared error, and exactly: behaviour is brought to a grid of whole numbers, so
+// that the sums on both sides of a split are exact, and so is the comparison of two splits. Splits that part a node
+// alike are alike, whichever feature they use; of equal ones the first feature and the lowest threshold win. The grid
+// has about 2^22 steps. Where that turns out too coarse for a node (an extreme value made the group's range wide), the
+// node gets a finer one.
 //
-// Most thresholds are not worth a look: the scan adds up a block of members, keeps the extremes of the running sum, and
-// only evaluates the block threshold by threshold if these extremes could beat the best merit so far.
+// Most thresholds are not worth a look. The scan adds up a block of members, keeps the extremes of the running sum, and
+// evaluates the block threshold by threshold only if these extremes could beat what is known to be reached. This screen
+// works in single precision, with margins for its rounding; the exact comparison is made for the few that pass.
 
 namespace paribus::PARIBUS_KERNEL {
 
@@ -24,12 +26,13 @@ constexpr std::uint32_t position_mask = 0xffff;
 constexpr std::uint32_t rank_shift = 16;
 constexpr int highest_rank = 0xffff;
 constexpr std::size_t block_size = 8;
-// Less than this share of the best merit is less than the best, in whatever way both were rounded.
-constexpr float nearly = 0.999999f;
+// The margins of the screen: what surely is no better than a merit that was reached.
+constexpr float nearly = 0.999f;
+constexpr float slack = 4096.0f;
+// Relative to a node's multiplicity: a contrast that is nothing but rounding.
+constexpr float negligible = 0x1p-20f;
 // Below this merit, in steps of the grid, a finer grid is tried.
-constexpr float coarse_merit = 0x1p26f;
-// Adding and subtracting it rounds a double below 2^51 to a whole number, on every processor alike.
-constexpr double rounder = 0x1.8p52;
+constexpr double coarse_merit = 0x1p26;
 
 // One member in every lane.
 struct Row {
@@ -43,13 +46,23 @@ struct Cut {
     Ints threshold, flip;
 };
 
-// The best split of each lane.
-struct Splits {
-    Floats merit;
-    Ints feature;
-    Ints at;      // the last member on the left, as a place in the feature's order
-    Ints left;    // multiplicity on the left
-    Ints excess;  // left sum of moments - right sum
+// The best split of a lane.
+struct Split {
+    // (n sum_left - n_left sum)^2 / (n_left n_right): grows as the squared error falls, and compares exactly.
+    double merit;
+    std::size_t feature;
+    std::size_t at;        // the last member on the left, as a place in the feature's order
+    std::int32_t left;     // multiplicity on the left
+    std::int32_t left_sum;  // of moments, not doubled
+};
+
+constexpr Split no_split = {0.0, 0xffff, 0, 0, 0};
+
+// What the screen needs to know of the nodes.
+struct Screen {
+    Floats total, remainder;
+    Floats slope;    // of the correction, over the multiplicity on the left
+    Floats nothing;  // a squared contrast that is nothing but rounding
 };
 
 // A stretch of a feature's order, as the scan found it.
@@ -57,6 +70,8 @@ struct Block {
     Ints left, excess;  // before it
     Floats bound;       // no threshold in it has a higher merit
 };
+
+std::int32_t floor_divide(std::int32_t a, std::int32_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
 
 class Pack {
 public:
@@ -114,7 +129,6 @@ private:
 
     // Makes the rows of the roots.
     void plant() {
-        const double scale = task_.grid_scale;
         Ints sum = {};
         total_ = distinct_ = Ints{};
         n_members_ = 0;
@@ -135,17 +149,15 @@ private:
             const Ints centered = Ints::all(task_.grid_behavior[i]) - shift_;
             rows_[i].moment = rows_[i].multiplicity * (centered + centered);
         }
-        for (std::size_t lane = 0; lane < n_lanes; ++lane) scale_[lane] = scale;
+        for (std::size_t lane = 0; lane < n_lanes; ++lane) scale_[lane] = task_.grid_scale;
     }
 
     // From the sums of moments (not doubled): how far each lane's centre has to move, and what then remains.
     void recenter(const Ints &sum) {
         for (std::size_t lane = 0; lane < n_lanes; ++lane) {
-            const std::int32_t n = total_[lane], s = sum[lane];
-            std::int32_t shift = n > 0 ? s / n : 0;
-            if (shift * n > s) --shift;
+            const std::int32_t shift = total_[lane] > 0 ? floor_divide(sum[lane], total_[lane]) : 0;
             shift_.set(lane, shift);
-            remainder_.set(lane, s - shift * n);
+            remainder_.set(lane, sum[lane] - shift * total_[lane]);
         }
     }
 
@@ -159,54 +171,53 @@ private:
         }
     }
 
-    // Chooses each lane's split, and so where it goes next; closes the lanes that have none.
+    // Chooses each lane's split; closes the lanes that have none.
     void split(std::size_t depth) {
-        splits_.merit = bar_ = Floats{};
-        splits_.feature = Ints::all(highest_rank);
-        splits_.at = Ints::all(-1);
+        bar_ = Floats{};
+        for (Split &best : splits_) best = no_split;
         find_splits(depth, growing_);
         std::uint32_t refined = 0;
         for (std::size_t lane = 0; lane < n_trees_; ++lane) {
-            if (is_growing(lane) && splits_.merit[lane] < coarse_merit && refine(lane)) {
+            const double n = total_[lane];
+            if (is_growing(lane) && splits_[lane].merit * 4.0 < coarse_merit * n * n && refine(lane)) {
                 refined |= 1u << lane;
-                splits_.merit.set(lane, 0.0f);
-                splits_.feature.set(lane, highest_rank);
-                splits_.at.set(lane, -1);
+                splits_[lane] = no_split;
                 bar_.set(lane, 0.0f);
             }
         }
         if (refined != 0) find_splits(depth, refined);
         for (std::size_t lane = 0; lane < n_trees_; ++lane) {
-            if (is_growing(lane) && splits_.at[lane] < 0) close(lane);
+            if (is_growing(lane) && splits_[lane].merit == 0.0) close(lane);
         }
     }
 
     // Puts a lane's moments on the finest grid; false if they are on it already.
     bool refine(std::size_t lane) {
-        double low = __builtin_inf(), high = -__builtin_inf(), sum = 0.0;
+        double low = __builtin_inf(), high = -__builtin_inf();
         for (std::size_t place = 0; place < n_members_; ++place) {
             const std::size_t i = members_[place];
             if (rows_[i].multiplicity[lane] == 0) continue;
             const double behavior = task_.behavior[i];
             low = behavior < low ? behavior : low;
             high = behavior > high ? behavior : high;
-            sum += rows_[i].multiplicity[lane] * behavior;
         }
-        const double scale = static_cast<double>(std::uint32_t{1} << task_.grid_bits) / (high - low);
-        if (!(scale < 1e300 && scale >= 4.0 * scale_[lane])) return false;
+        const double scale = grid_scale(high - low, task_.grid_bits);
+        if (!(scale > scale_[lane])) return false;
         scale_[lane] = scale;
-        const double mean = sum / total_[lane];
-        std::int32_t remainder = 0;
+        std::int32_t sum = 0;
         for (std::size_t place = 0; place < n_members_; ++place) {
             const std::size_t i = members_[place];
-            const std::int32_t multiplicity = rows_[i].multiplicity[lane];
-            if (multiplicity == 0) continue;
-            const double rounded = ((task_.behavior[i] - mean) * scale + rounder) - rounder;
-            const std::int32_t moment = multiplicity * static_cast<std::int32_t>(rounded);
-            rows_[i].moment.set(lane, 2 * moment);
-            remainder += moment;
+            if (rows_[i].multiplicity[lane] == 0) continue;
+            sum += rows_[i].multiplicity[lane] * grid_step(task_.behavior[i], low, scale, task_.grid_bits);
         }
-        remainder_.set(lane, remainder);
+        const std::int32_t center = floor_divide(sum, total_[lane]);
+        remainder_.set(lane, sum - center * total_[lane]);
+        for (std::size_t place = 0; place < n_members_; ++place) {
+            const std::size_t i = members_[place];
+            if (rows_[i].multiplicity[lane] == 0) continue;
+            const std::int32_t step = grid_step(task_.behavior[i], low, scale, task_.grid_bits);
+            rows_[i].moment.set(lane, 2 * rows_[i].multiplicity[lane] * (step - center));
+        }
         return true;
     }
 
@@ -232,7 +243,7 @@ private:
         for (std::size_t f = 0; f < p_; ++f) wanted_[f] = Ints{};
         bool some = false;
         for (std::size_t lane = 0; lane < n_trees_; ++lane) {
-            if (asking[lane] == 0 || splits_.at[lane] >= 0) continue;
+            if (asking[lane] == 0 || splits_[lane].merit > 0.0) continue;
             const std::size_t row = (first_tree_ + lane) * task_.n_depths + depth % task_.n_depths;
             for (std::size_t f = begin; f < end && f < p_; ++f) {
                 wanted_[task_.feature_order[row * p_ + f]].set(lane, -1);
@@ -243,18 +254,24 @@ private:
     }
 
     // Tries all thresholds of one feature in all lanes that ask for it.
+    //
+    // The contrast of a split is 2 sum_left - 2 n_left / n sum: the running excess of left over right moments, corrected
+    // for what centring on whole numbers left over. Its square over n_left n_right is the merit, up to a factor.
     void scan(std::size_t open, const Ints &asking) {
         const std::uint32_t *order = features_[open].order;
         const std::size_t last = n_entries_ - 1;
-        const Floats total = to_floats(total_);
-        const Floats remainder = to_floats(remainder_);
-        const Floats floor = remainder * remainder;
+        Screen screen;
+        screen.total = to_floats(total_);
+        screen.remainder = to_floats(remainder_);
+        screen.slope = (screen.remainder + screen.remainder) / screen.total;
+        const Floats rounding = screen.total * Floats::all(negligible);
+        screen.nothing = rounding * rounding;
         // Lanes that do not ask have a bar that nothing passes.
         Floats bar = select(asking, bar_, Floats::all(__builtin_inff()));
 
         Ints left = {};
         Ints excess = Ints{} - remainder_;
-        Floats product = {};
+        Floats left_before = {}, product_before = {};
         Block *block = blocks_;
         for (std::size_t begin = 0; begin < last; begin += block_size, ++block) {
             block->left = left;
@@ -267,26 +284,31 @@ private:
                 for (std::size_t i = begin; i < last; ++i) pass(order[i], left, excess, highest, lowest);
             }
             const std::size_t end = begin + block_size < last ? begin + block_size : last;
-            const Floats product_before = product;
-            const Floats left_side = to_floats(left);
-            product = left_side * (total - left_side);
+            const Floats left_after = to_floats(left);
+            const Floats product_after = left_after * (screen.total - left_after);
             if ((order[begin] ^ order[end]) >> rank_shift == 0) {
                 block->bound = Floats{};
-                continue;
+            } else {
+                // Within the block the correction falls by `drift`, and the product is nowhere smaller than at an end.
+                const Floats correction = screen.remainder - left_before * screen.slope;
+                const Floats drift = (left_after - left_before) * screen.slope;
+                const Floats extreme =
+                    larger(to_floats(highest) + correction, drift - (to_floats(lowest) + correction));
+                block->bound = (extreme * extreme - screen.nothing) / smaller(product_after, product_before);
+                if ((order[end - 1] ^ order[end]) >> rank_shift != 0) {
+                    const Floats contrast = to_floats(excess) + (correction - drift);
+                    const Floats reached =
+                        (contrast * contrast - screen.nothing) / product_after * Floats::all(nearly) - Floats::all(slack);
+                    bar = select(reached > bar, reached, bar);
+                }
             }
-            // Between its ends, the product is nowhere smaller than at the smaller one.
-            const Floats extreme = to_floats(larger(highest, Ints{} - lowest));
-            block->bound = (extreme * extreme - floor) / smaller(product, product_before);
-            if ((order[end - 1] ^ order[end]) >> rank_shift != 0) {
-                const Floats contrast = to_floats(excess);
-                const Floats reached = (contrast * contrast - floor) / product * Floats::all(nearly);
-                bar = select(reached > bar, reached, bar);
-            }
+            left_before = left_after;
+            product_before = product_after;
         }
         block = blocks_;
         for (std::size_t begin = 0; begin < last; begin += block_size, ++block) {
             if (any(block->bound > bar)) {
-                scan_block(open, begin, begin + block_size < last ? begin + block_size : last, *block, total, floor, bar);
+                scan_block(open, begin, begin + block_size < last ? begin + block_size : last, *block, screen, bar);
             }
         }
         bar_ = select(asking, bar, bar_);
@@ -301,32 +323,34 @@ private:
     }
 
     // Tries the thresholds of a block one by one.
-    void scan_block(std::size_t open, std::size_t begin, std::size_t end, const Block &block, const Floats &total,
-                    const Floats &floor, Floats &bar) {
+    void scan_block(std::size_t open, std::size_t begin, std::size_t end, const Block &block, const Screen &screen,
+                    const Floats &bar) {
         const std::uint32_t *order = features_[open].order;
-        const Ints feature = Ints::all(static_cast<int>(features_[open].feature));
         Ints left = block.left, excess = block.excess;
         for (std::size_t i = begin; i < end; ++i) {
             const Row &row = rows_[order[i] & position_mask];
             left += row.multiplicity;
             excess += row.moment;
             if ((order[i] ^ order[i + 1]) >> rank_shift == 0) continue;
-            const Floats contrast = to_floats(excess);
             const Floats left_side = to_floats(left);
-            const Floats squares = contrast * contrast - floor;
-            const Floats product = left_side * (total - left_side);
-            const Ints hopeful = squares > bar * product;
-            if (!any(hopeful)) continue;
-            const Floats merit = squares / product;
-            const Ints better =
-                hopeful & ((merit > splits_.merit) | ((merit == splits_.merit) & (feature < splits_.feature)));
-            splits_.merit = select(better, merit, splits_.merit);
-            splits_.feature = select(better, feature, splits_.feature);
-            splits_.at = select(better, Ints::all(static_cast<int>(i)), splits_.at);
-            splits_.left = select(better, left, splits_.left);
-            splits_.excess = select(better, excess, splits_.excess);
-            const Floats reached = merit * Floats::all(nearly);
-            bar = select(better & (reached > bar), reached, bar);
+            const Floats contrast = to_floats(excess) + (screen.remainder - left_side * screen.slope);
+            const Ints hopeful =
+                contrast * contrast - screen.nothing > bar * (left_side * (screen.total - left_side));
+            for (std::uint32_t bits = lane_bits(hopeful); bits != 0; bits &= bits - 1) {
+                const auto lane = static_cast<std::size_t>(__builtin_ctz(bits));
+                compare(lane, features_[open].feature, i, left[lane], (excess[lane] + remainder_[lane]) / 2);
+            }
+        }
+    }
+
+    // Keeps a lane's split if it is the best so far. Products fit into 53 bits, so that equal merits come out equal.
+    void compare(std::size_t lane, std::size_t feature, std::size_t at, std::int32_t left, std::int32_t left_sum) {
+        const double n = total_[lane], n_left = left;
+        const double contrast = n * left_sum - n_left * remainder_[lane];
+        const double merit = contrast * contrast / (n_left * (n - n_left));
+        Split &best = splits_[lane];
+        if (merit > best.merit || (merit == best.merit && merit > 0.0 && feature < best.feature)) {
+            best = {merit, feature, at, left, left_sum};
         }
     }
 
@@ -340,28 +364,26 @@ private:
                 total_.set(lane, 0);
                 continue;
             }
-            const auto f = static_cast<std::size_t>(splits_.feature[lane]);
-            const GroupFeature &feature = task_.features[f];
-            const std::uint32_t *order = order_of(f);
-            const auto at = static_cast<std::size_t>(splits_.at[lane]);
-            std::size_t next = at + 1;
+            const Split &best = splits_[lane];
+            const GroupFeature &feature = task_.features[best.feature];
+            const std::uint32_t *order = order_of(best.feature);
+            std::size_t next = best.at + 1;
             while (rows_[order[next] & position_mask].multiplicity[lane] == 0) ++next;
-            const std::uint32_t left_rank = order[at] >> rank_shift;
+            const std::uint32_t left_rank = order[best.at] >> rank_shift;
             const double below = feature.values[left_rank], above = feature.values[order[next] >> rank_shift];
             double threshold = below * 0.5 + above * 0.5;
             if (!(threshold < above)) threshold = below;
 
-            const std::int32_t left_sum = (splits_.excess[lane] + remainder_[lane]) / 2;
-            Cut &cut = cut_of(f);
+            Cut &cut = cut_of(best.feature);
             if (feature.own <= threshold) {
                 cut.flip.set(lane, -1);
                 cut.threshold.set(lane, ~static_cast<std::int32_t>(left_rank) - 1);
-                total_.set(lane, splits_.left[lane]);
-                sum.set(lane, left_sum);
+                total_.set(lane, best.left);
+                sum.set(lane, best.left_sum);
             } else {
                 cut.threshold.set(lane, static_cast<std::int32_t>(left_rank));
-                total_.set(lane, total_[lane] - splits_.left[lane]);
-                sum.set(lane, remainder_[lane] - left_sum);
+                total_.set(lane, total_[lane] - best.left);
+                sum.set(lane, remainder_[lane] - best.left_sum);
             }
         }
         // Lanes that are done keep nobody.
@@ -443,8 +465,8 @@ private:
     Ints remainder_;  // sum of moments, not doubled: less than the multiplicities
     Ints shift_;      // from the last centre to this one
     double scale_[n_lanes];  // grid steps per unit of behaviour
-    Splits splits_;
-    Floats bar_;  // a little less than the best merit that is known to be reached
+    Split splits_[n_lanes];
+    Floats bar_;  // a little less than the merit that each lane is known to reach
 
     Row *rows_;
     std::uint16_t *members_;

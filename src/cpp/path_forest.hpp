@@ -25,7 +25,7 @@ struct PathForestTask {
     const std::uint16_t *ranks;
     /// Behaviour of each member; NaN where it is missing, and such a member is in no tree.
     const double *behavior;
-    /// The same on a grid of 2^grid_bits steps from the lowest to the highest, 0 in the middle; 0 where it is missing.
+    /// The same as steps of a grid (see grid.hpp); 0 where it is missing.
     const std::int32_t *grid_behavior;
     /// Steps per unit of behaviour.
     double grid_scale;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "grid.hpp"
+
 namespace paribus {
 
 RankSorter::RankSorter(std::size_t n_rows)
@@ -115,16 +117,12 @@ void ReferenceGroup::select_behavior(std::size_t feature) {
 }
 
 void ReferenceGroup::lay_grid() {
-    grid_scale_ = 0.0;
     std::fill(grid_behavior_.begin(), grid_behavior_.end(), 0);
-    if (sorted_behavior_.empty()) return;
-    const double low = sorted_behavior_.front(), high = sorted_behavior_.back();
-    const double scale = std::ldexp(1.0, grid_bits_) / (high - low);
-    if (!(scale < 1e300)) return;
-    grid_scale_ = scale;
-    const double middle = low + (high - low) * 0.5;
+    const double low = sorted_behavior_.empty() ? 0.0 : sorted_behavior_.front();
+    const double high = sorted_behavior_.empty() ? 0.0 : sorted_behavior_.back();
+    grid_scale_ = grid_scale(high - low, grid_bits_);
     for (const std::uint16_t member : behavior_order_) {
-        grid_behavior_[member] = static_cast<std::int32_t>(std::nearbyint((behavior_[member] - middle) * scale));
+        grid_behavior_[member] = grid_step(behavior_[member], low, grid_scale_, grid_bits_);
     }
 }
 

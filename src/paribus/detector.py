@@ -1,0 +1,352 @@
+"""QCAD: quantile-based contextual anomaly detection."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from paribus import scoring
+from paribus._core import Engine
+from paribus.encoding import ContextEncoding, encode_behavior
+from paribus.forests import ForestPlan, resolve_max_features
+from paribus.parallel import resolve_n_jobs
+from paribus.parameters import check_parameters
+from paribus.progress import Progress, reporter
+from paribus.table import Columns, Floats, Table, assign_roles, find_columns, require_columns
+
+DEFAULT_NEIGHBORS = 500
+
+
+class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """Finds rows that are unusual given their context.
+
+    Each row is compared with the rows most like it in the contextual features. Quantile regression forests on this
+    reference group give the distribution that each behavioural feature has there; the less probable the actual value,
+    the higher the score. The method is that of Li and van Leeuwen (2023); docs/method.md has it in full.
+
+    Parameters
+    ----------
+    contextual : list of names or positions
+        The columns that are circumstances: numbers or categories, missing values allowed.
+    behavioral : list of names or positions, optional
+        The columns that are behaviour: numbers, missing values allowed. By default every other numeric column.
+    categorical : list of names or positions, optional
+        Contextual columns of numbers that are categories. Text, categories and booleans always are.
+    n_neighbors : int, optional
+        The size of a reference group; by default half the rows, at most 500.
+    n_trees : int
+        Trees per forest. The paper's tables use 10.
+    bootstrap : bool
+        Whether each tree sees a bootstrap of the reference group, or all of it.
+    max_features : int, float, "sqrt" or None
+        The contextual features that a split tries: a number, a share, the square root of their number, or all.
+    min_samples_split : int
+        A node with fewer distinct rows is a leaf.
+    n_quantiles : int
+        The number of intervals that the distribution is cut into.
+    clip : float or None
+        The cap of a partial score, in widths that an interval of a uniform distribution would have. It keeps one extreme
+        feature from outvoting all others; with a single behavioural feature it does nothing.
+    scale_tails : bool
+        Whether the score outside of all percentiles grows with the distance to them.
+    contamination : float or "auto"
+        The share of rows to be flagged, up to 0.5; or "auto" for those above Tukey's outer fence of the scores.
+    random_state : int, RandomState or None
+        Seeds the bootstraps and the order of ties. The same data, parameters and seed give the same bits, on any number
+        of threads and any machine.
+    n_jobs : int
+        Threads; -1 for as many as there are cores.
+    progress : bool or callable
+        True for a bar, or a function of the rows done and the rows in all.
+
+    Attributes
+    ----------
+    anomaly_scores_ : array of shape (rows,)
+        Higher is more anomalous; 100 is a row whose every feature is at the cap. NaN for a row without behaviour.
+    partial_scores_ : table of rows x behavioural features
+        What each feature contributes, in the type of the fitted table: the mean of a row's partial scores is its score.
+    labels_ : array of shape (rows,)
+        -1 for an anomaly, 1 for a normal row.
+    offset_ : float
+        Minus the score above which a row is an anomaly.
+    n_neighbors_ : int
+        The size of the reference groups.
+    contextual_features_, behavioral_features_ : list of str
+        Their names (positions, as text, if the table had none).
+
+    Examples
+    --------
+    >>> from paribus import QCAD, datasets
+    >>> cities = datasets.load("cities")
+    >>> detector = QCAD(contextual=["Latitude", "Longitude", "Season"], behavioral=["Temperature", "Rain", "Wind"])
+    >>> detector = detector.fit(cities.table)
+    >>> cities.table["City"][detector.anomaly_scores_.argmax()]
+    'Emmen'
+    """
+
+    def __init__(
+        self,
+        contextual: Columns,
+        behavioral: Columns | None = None,
+        *,
+        categorical: Columns | None = None,
+        n_neighbors: int | None = None,
+        n_trees: int = 100,
+        bootstrap: bool = True,
+        max_features: int | float | str | None = None,
+        min_samples_split: int = 10,
+        n_quantiles: int = 100,
+        clip: float | None = scoring.DEFAULT_CLIP,
+        scale_tails: bool = True,
+        contamination: float | str = "auto",
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = -1,
+        progress: Progress = False,
+    ) -> None:
+        self.contextual = contextual
+        self.behavioral = behavioral
+        self.categorical = categorical
+        self.n_neighbors = n_neighbors
+        self.n_trees = n_trees
+        self.bootstrap = bootstrap
+        self.max_features = max_features
+        self.min_samples_split = min_samples_split
+        self.n_quantiles = n_quantiles
+        self.clip = clip
+        self.scale_tails = scale_tails
+        self.contamination = contamination
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def fit(self, X: Any, y: None = None) -> QCAD:
+        """Learns the reference table and scores its rows, each against the others.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, dict of columns, or array
+            The table.
+        y : ignored
+        """
+        check_parameters(self)
+        n_threads = resolve_n_jobs(self.n_jobs)
+        table = Table(X)
+        roles = assign_roles(table, self.contextual, self.behavioral, self.categorical)
+        encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
+        context = encoding.encode(table, roles.contextual)
+        behavior = encode_behavior(table, roles.behavioral)
+        names = [table.name(p) for p in roles.behavioral]
+        _check_behavior(behavior, names)
+        n_rows, n_features = context.shape
+        n_neighbors = _resolve_n_neighbors(self.n_neighbors, n_rows)
+
+        random = check_random_state(self.random_state)
+        tie_order = random.permutation(n_rows).astype(np.uint32)
+        plan = ForestPlan.draw(
+            random,
+            n_neighbors,
+            n_features,
+            n_trees=self.n_trees,
+            bootstrap=self.bootstrap,
+            max_features=resolve_max_features(self.max_features, n_features),
+        )
+
+        self.n_features_in_ = table.n_columns
+        if table.names is not None:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_neighbors_ = n_neighbors
+        self.contextual_features_ = [table.name(p) for p in roles.contextual]
+        self.behavioral_features_ = names
+        self._roles = roles
+        self._encoding = encoding
+        self._context = context
+        self._behavior = behavior
+        self._tie_order = tie_order
+        self._plan = plan
+        self._engine: Engine | None = None
+
+        excluded = self._get_engine().match(context, behavior)
+        raw = self._score(context, behavior, excluded, n_threads, "Scoring")
+        partial = scoring.rescale(raw, self.clip)
+        self.partial_scores_ = self._as_table(table, partial)
+        self.anomaly_scores_ = scoring.total(partial)
+        _warn_unscored(self.anomaly_scores_)
+        self.offset_ = -scoring.threshold(self.anomaly_scores_, self.contamination)
+        self.labels_ = self._label(self.anomaly_scores_)
+        return self
+
+    def anomaly_score(self, rows: Any) -> Floats:
+        """The score of each row, compared with the fitted rows. A row that equals a fitted one gets its score."""
+        context, behavior = self._encode(rows)
+        return self._total(context, behavior)
+
+    def partial_scores(self, rows: Any) -> Any:
+        """What each behavioural feature contributes to each row's score, as a table of the caller's type."""
+        table = Table(rows)
+        context, behavior = self._encode(rows)
+        raw = self._score(context, behavior, self._get_engine().match(context, behavior), self._n_threads(), "Scoring")
+        return self._as_table(table, scoring.rescale(raw, self.clip))
+
+    def percentiles(self, rows: Any) -> npt.NDArray[np.float64]:
+        """The distribution of each behavioural feature in each row's context, in original units.
+
+        Returns
+        -------
+        array of shape (rows, behavioural features, n_quantiles + 1)
+            From the smallest to the largest value that has any weight.
+        """
+        context, behavior = self._encode(rows)
+        engine = self._get_engine()
+        with reporter(self.progress, len(context), "Estimating") as tick:
+            _, percentiles = engine.score(
+                context, behavior, engine.match(context, behavior), True, self._n_threads(), tick
+            )
+        assert percentiles is not None
+        return percentiles
+
+    def reference_group(self, rows: Any) -> tuple[npt.NDArray[np.int64], Floats]:
+        """The fitted rows that each row is compared with.
+
+        Returns
+        -------
+        positions, distances : arrays of shape (rows, n_neighbors_)
+            Positions in the fitted table, nearest first, and their distances.
+        """
+        context, behavior = self._encode(rows)
+        engine = self._get_engine()
+        excluded = engine.match(context, behavior)
+        with reporter(self.progress, len(context), "Finding neighbours") as tick:
+            return engine.neighbors(context, excluded, np.full_like(excluded, -1), self._n_threads(), tick)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Minus the anomaly score: scikit-learn's sign, lower is more anomalous."""
+        return -self.anomaly_score(X)
+
+    def decision_function(self, X: Any) -> Floats:
+        """`score_samples` minus the threshold: negative for anomalies."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """-1 for anomalies, 1 for normal rows, and for rows that have no score."""
+        return self._label(self.anomaly_score(X))
+
+    def fit_predict(self, X: Any, y: None = None) -> npt.NDArray[np.int64]:
+        """Fits, and returns the labels of the fitted rows."""
+        return self.fit(X).labels_
+
+    def _encode(self, rows: Any) -> tuple[Floats, Floats]:
+        check_is_fitted(self)
+        table = Table(rows)
+        contextual, behavioral = self._roles.contextual, self._roles.behavioral
+        if self._roles.by_name:
+            contextual = find_columns(table, self.contextual_features_)
+            behavioral = find_columns(table, self.behavioral_features_)
+        else:
+            # Roles by position: the columns must be those of the fit, in the same order.
+            if isinstance(rows, Mapping):
+                require_columns(table, list(getattr(self, "feature_names_in_", [])))
+            else:
+                validate_data(self, rows, reset=False, skip_check_array=True)
+        if table.n_rows == 0:
+            return np.empty((0, len(contextual))), np.empty((0, len(behavioral)))
+        return self._encoding.encode(table, contextual), encode_behavior(table, behavioral)
+
+    def _total(self, context: Floats, behavior: Floats) -> Floats:
+        excluded = self._get_engine().match(context, behavior)
+        raw = self._score(context, behavior, excluded, self._n_threads(), "Scoring")
+        scores = scoring.total(scoring.rescale(raw, self.clip))
+        _warn_unscored(scores)
+        return scores
+
+    def _score(
+        self, context: Floats, behavior: Floats, excluded: npt.NDArray[np.int64], n_threads: int, what: str
+    ) -> Floats:
+        with reporter(self.progress, len(context), what) as tick:
+            return self._get_engine().score(context, behavior, excluded, False, n_threads, tick)[0]
+
+    def _label(self, scores: Floats) -> npt.NDArray[np.int64]:
+        return np.where(scores > -self.offset_, -1, 1)
+
+    def _as_table(self, table: Table, partial: Floats) -> Any:
+        return table.like({name: partial[:, i] for i, name in enumerate(self.behavioral_features_)})
+
+    def _n_threads(self) -> int:
+        return resolve_n_jobs(self.n_jobs)
+
+    def _get_engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = Engine(
+                np.ascontiguousarray(self._context.T),
+                self._encoding.categorical,
+                np.ascontiguousarray(self._behavior.T),
+                self._tie_order,
+                self._plan.multiplicities,
+                self._plan.feature_order,
+                self._plan.max_features,
+                self.min_samples_split,
+                self.n_quantiles,
+                self.scale_tails,
+            )
+        return self._engine
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The engine is made again from the arrays when it is needed.
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"_engine": None} if "_engine" in state else state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _check_behavior(behavior: Floats, names: list[str]) -> None:
+    present = ~np.isnan(behavior)
+    n_usable = int(present.any(axis=1).sum())
+    if n_usable < 2:
+        raise ValueError(
+            f"a row needs others to be compared with: the table has n_samples = {len(behavior)}, "
+            f"and {n_usable} of them with a behavioural value"
+        )
+    for column, name in enumerate(names):
+        values = behavior[present[:, column], column]
+        if values.size == 0:
+            raise ValueError(f"behavioural column '{name}' has no values at all: leave it out")
+        if values.min() == values.max():
+            warnings.warn(
+                f"behavioural column '{name}' is {values[0]:g} in every row, so it scores 0", UserWarning, stacklevel=3
+            )
+
+
+def _resolve_n_neighbors(n_neighbors: int | None, n_rows: int) -> int:
+    if n_neighbors is None:
+        return max(1, min(n_rows // 2, DEFAULT_NEIGHBORS))
+    if n_neighbors > n_rows - 1:
+        warnings.warn(
+            f"n_neighbors is {n_neighbors}, but a row has only {n_rows - 1} others: these are used",
+            UserWarning,
+            stacklevel=3,
+        )
+    return min(n_neighbors, n_rows - 1)
+
+
+def _warn_unscored(scores: Floats) -> None:
+    unscored = np.flatnonzero(np.isnan(scores))
+    if unscored.size:
+        listed = ", ".join(str(row) for row in unscored[:5]) + (", ..." if unscored.size > 5 else "")
+        warnings.warn(
+            f"{unscored.size} row(s) have no behavioural value to judge and get no score: row {listed}",
+            UserWarning,
+            stacklevel=3,
+        )

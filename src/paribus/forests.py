@@ -1,0 +1,66 @@
+"""The random part of the forests, drawn once per fit and shared by all rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+# A path is rarely deeper; a deeper one starts over with the first order.
+N_DEPTHS = 64
+
+
+@dataclass(frozen=True)
+class ForestPlan:
+    """What the trees of every reference group have in common."""
+
+    multiplicities: npt.NDArray[np.uint8]
+    """Positions x trees: how often a tree draws the member at a position of the group, nearest first."""
+    max_features: int
+    feature_order: npt.NDArray[np.uint16] | None
+    """Trees x depths x features: the order in which a split tries features. None: it tries all."""
+
+    @classmethod
+    def draw(
+        cls,
+        random: np.random.RandomState,
+        n_neighbors: int,
+        n_features: int,
+        *,
+        n_trees: int,
+        bootstrap: bool,
+        max_features: int,
+    ) -> ForestPlan:
+        """Draws the bootstraps, and the features that splits try where they do not try all."""
+        some = max_features < n_features
+        # Without anything drawn at random all trees are the same one.
+        n_distinct = n_trees if bootstrap or some else 1
+        multiplicities = np.ones((n_neighbors, n_distinct), dtype=np.uint8)
+        if bootstrap:
+            for tree in range(n_distinct):
+                drawn = random.randint(n_neighbors, size=n_neighbors)
+                multiplicities[:, tree] = np.bincount(drawn, minlength=n_neighbors)
+        feature_order = None
+        if some:
+            orders = [random.permutation(n_features) for _ in range(n_distinct * N_DEPTHS)]
+            feature_order = np.array(orders, dtype=np.uint16).reshape(n_distinct, N_DEPTHS, n_features)
+        return cls(multiplicities, max_features, feature_order)
+
+
+def resolve_max_features(max_features: int | float | str | None, n_features: int) -> int:
+    """The number of features that a split tries.
+
+    >>> resolve_max_features(None, 9), resolve_max_features("sqrt", 9), resolve_max_features(0.5, 9)
+    (9, 3, 4)
+    """
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, math.isqrt(n_features))
+    if isinstance(max_features, str):
+        raise ValueError(f"max_features is {max_features!r}: give a number, a share, 'sqrt', or None for all features")
+    if isinstance(max_features, float):
+        return max(1, int(max_features * n_features))
+    return min(max_features, n_features)

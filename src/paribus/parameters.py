@@ -1,0 +1,49 @@
+"""The parameters of a detector, checked before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from paribus.reference import MAX_NEIGHBORS
+
+MAX_TREES = 10_000
+
+
+def check_parameters(detector: Any) -> None:
+    """Says which parameter is out of range, and what it may be."""
+    _whole_number(detector, "n_trees", 1, MAX_TREES)
+    _whole_number(detector, "min_samples_split", 2, None)
+    _whole_number(detector, "n_quantiles", 2, 10_000)
+    if detector.n_neighbors is not None:
+        _whole_number(detector, "n_neighbors", 1, MAX_NEIGHBORS)
+    for name in ("bootstrap", "scale_tails"):
+        if not isinstance(getattr(detector, name), bool | np.bool_):
+            raise TypeError(f"{name} is {getattr(detector, name)!r}: it must be True or False")
+    if detector.clip is not None and not (_is_number(detector.clip) and 0 < detector.clip < np.inf):
+        raise ValueError(f"clip is {detector.clip!r}: it must be a number above 0, or None for no cap")
+    contamination = detector.contamination
+    if contamination != "auto" and not (_is_number(contamination) and 0 < contamination <= 0.5):
+        raise ValueError(f"contamination is {contamination!r}: it must be a share above 0 and up to 0.5, or 'auto'")
+    max_features = detector.max_features
+    if isinstance(max_features, float) and not 0 < max_features <= 1:
+        raise ValueError(f"max_features is {max_features!r}: a share must be above 0 and at most 1")
+    if isinstance(max_features, str) and max_features != "sqrt":
+        raise ValueError(f"max_features is {max_features!r}: give a number, a share, 'sqrt', or None for all features")
+    if max_features is not None and not isinstance(max_features, float | str):
+        _whole_number(detector, "max_features", 1, None)
+    if not (isinstance(detector.progress, bool) or callable(detector.progress)):
+        raise TypeError(f"progress is {detector.progress!r}: it must be True, False, or a function")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _whole_number(detector: Any, name: str, lowest: int, highest: int | None) -> None:
+    value = getattr(detector, name)
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < lowest or (highest is not None and value > highest):
+        upper = "up" if highest is None else f"to {highest:,}"
+        raise ValueError(f"{name} is {value!r}: it must be a whole number from {lowest} {upper}")

@@ -1,0 +1,25 @@
+"""How far the work has come, for a person or a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+Progress: TypeAlias = bool | Callable[[int, int], object]
+
+
+@contextmanager
+def reporter(progress: Progress, n_rows: int, what: str) -> Iterator[Callable[[int], object] | None]:
+    """A function of the number of rows done: a bar on the terminal for True, the caller's own function, or None."""
+    if callable(progress):
+        yield lambda n_done: progress(n_done, n_rows)
+    elif progress:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns) as bar:
+            task = bar.add_task(what, total=n_rows)
+            yield lambda n_done: bar.update(task, completed=n_done)
+    else:
+        yield None

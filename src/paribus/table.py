@@ -1,0 +1,394 @@
+"""Any dataframe or array, as typed columns with roles. The one place that validates input."""
+
+from __future__ import annotations
+
+import difflib
+import numbers
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+ColumnKey: TypeAlias = str | int
+Columns: TypeAlias = ColumnKey | Sequence[ColumnKey]
+
+# Beyond this, sums over a reference group would overflow.
+LARGEST_NUMBER = 1e250
+
+
+class Kind(Enum):
+    """What a column holds."""
+
+    NUMERIC = "numbers"
+    CATEGORICAL = "categories"
+    UNUSABLE = "neither numbers nor categories"
+
+
+class Table:
+    """A table of the caller's, read column by column.
+
+    Parameters
+    ----------
+    data : dataframe or array
+        A pandas, polars or pyarrow table, a dict of columns, or whatever numpy makes a two-dimensional array of.
+
+    Examples
+    --------
+    >>> table = Table([[1, "a"], [2, None]])
+    >>> table.kind(0), table.numbers(0)
+    (<Kind.NUMERIC: 'numbers'>, array([1., 2.]))
+    >>> table.categories(1)
+    ['a', None]
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._frame: nw.DataFrame[Any] | None = None
+        self._array: npt.NDArray[Any] | None = None
+        self._mapping: list[npt.NDArray[Any]] | None = None
+        names: list[Any] | None = None
+        if isinstance(data, Mapping):
+            names, self._mapping = list(data), [_as_column(name, values) for name, values in data.items()]
+            lengths = {len(column) for column in self._mapping}
+            if len(lengths) > 1:
+                raise ValueError(f"the columns of the table differ in length: {sorted(lengths)}")
+            self.n_rows, self.n_columns = next(iter(lengths), 0), len(names)
+        elif (frame := _as_frame(data)) is not None:
+            self._frame = frame
+            names = list(frame.columns)
+            self.n_rows, self.n_columns = frame.shape
+        else:
+            self._array = _as_array(data)
+            self.n_rows, self.n_columns = self._array.shape
+        self.names: list[str] | None = names if names and all(isinstance(name, str) for name in names) else None
+
+    def label(self, position: int) -> str:
+        """How messages call a column."""
+        return f"'{self.names[position]}'" if self.names is not None else str(position)
+
+    def name(self, position: int) -> str:
+        """How results call a column."""
+        return self.names[position] if self.names is not None else str(position)
+
+    def kind(self, position: int) -> Kind:
+        """What a column holds, by its type."""
+        if self._frame is None:
+            return _array_kind(self._values(position))
+        dtype = self._series(position).dtype
+        if dtype.is_numeric() or dtype.is_temporal():
+            return Kind.UNUSABLE if dtype == nw.Time else Kind.NUMERIC
+        if isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Boolean):
+            return Kind.CATEGORICAL
+        if isinstance(dtype, nw.Object | nw.Unknown):
+            return _object_kind(self._values(position))
+        return Kind.UNUSABLE
+
+    def is_time(self, position: int) -> bool:
+        """Whether a column holds dates, moments or durations, which count as numbers."""
+        if self._frame is None:
+            return self._values(position).dtype.kind in "mM"
+        return self._series(position).dtype.is_temporal()
+
+    def numbers(self, position: int) -> Floats:
+        """A column as finite floats, NaN where a value is missing. Moments in time are microseconds."""
+        if self._frame is None or isinstance(self._series(position).dtype, nw.Object | nw.Unknown):
+            values = _to_floats(self._values(position))
+        else:
+            values = _series_to_floats(self._series(position))
+        bad = np.flatnonzero(np.isinf(values) | (np.abs(values) > LARGEST_NUMBER))
+        if bad.size:
+            row, value = int(bad[0]), values[bad[0]]
+            what = "an infinite value" if np.isinf(value) else f"{value:g}, which is too large to compute with"
+            raise ValueError(
+                f"column {self.label(position)} has {what} in row {row}: "
+                "replace it by a number, or by a missing value if it is not known"
+            )
+        return values
+
+    def categories(self, position: int) -> list[Hashable]:
+        """A column as categories, None where a value is missing."""
+        if self._frame is not None and isinstance(self._series(position).dtype, nw.Categorical | nw.Enum):
+            values: list[Any] = self._series(position).cast(nw.String).to_list()
+        elif self._frame is not None:
+            values = self._series(position).to_list()
+        else:
+            values = self._values(position).tolist()
+        return [None if _is_missing(value) else value for value in values]
+
+    def like(self, columns: dict[str, npt.NDArray[Any]]) -> Any:
+        """A new table of the caller's type, with the caller's index where it has one; an array for an array."""
+        if self._mapping is not None:
+            return columns
+        if self._frame is None:
+            return np.column_stack(list(columns.values()))
+        result = nw.from_dict(columns, backend=self._frame.implementation).to_native()
+        index = nw.maybe_get_index(self._frame)
+        if index is not None:
+            result.index = index
+        return result
+
+    def _series(self, position: int) -> nw.Series[Any]:
+        assert self._frame is not None
+        return self._frame[:, position]
+
+    def _values(self, position: int) -> npt.NDArray[Any]:
+        if self._mapping is not None:
+            return self._mapping[position]
+        if self._array is not None:
+            return self._array[:, position]
+        values = np.empty(self.n_rows, dtype=object)
+        values[:] = self._series(position).to_list()
+        return values
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which columns of a table are circumstances, and which are behaviour."""
+
+    contextual: list[int]
+    behavioral: list[int]
+    categorical: frozenset[int]
+    """The contextual columns that hold categories."""
+    by_name: bool
+    """All roles were given by name, so that later tables may have their columns in any order."""
+
+
+def assign_context(
+    table: Table, contextual: Columns | None, categorical: Columns | None
+) -> tuple[list[int], frozenset[int]]:
+    """The contextual columns (None: all), and those of them that hold categories."""
+    if table.n_columns == 0:
+        raise ValueError(f"Found 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 2 is required.")
+    circumstances = (
+        list(range(table.n_columns)) if contextual is None else _positions(table, contextual, "contextual")
+    )
+    if not circumstances:
+        raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
+    named = _positions(table, categorical, "categorical") if categorical is not None else []
+    stray = [p for p in named if p not in circumstances]
+    if stray:
+        raise ValueError(
+            f"column {table.label(stray[0])} is named categorical but is not contextual: "
+            "only contextual columns can be categorical"
+        )
+    kinds = {p: Kind.CATEGORICAL if p in named else table.kind(p) for p in circumstances}
+    for p, kind in kinds.items():
+        if kind is Kind.UNUSABLE:
+            raise TypeError(
+                f"contextual column {table.label(p)} holds {Kind.UNUSABLE.value}: "
+                "convert it to numbers or to text, or leave it out"
+            )
+    return circumstances, frozenset(p for p, kind in kinds.items() if kind is Kind.CATEGORICAL)
+
+
+def assign_roles(table: Table, contextual: Columns, behavioral: Columns | None, categorical: Columns | None) -> Roles:
+    """Finds the columns that the caller named, or says which of them cannot be used and why."""
+    circumstances, categories = assign_context(table, contextual, categorical)
+    if behavioral is None:
+        others = [p for p in range(table.n_columns) if p not in circumstances]
+        behaviors = [p for p in others if table.kind(p) is Kind.NUMERIC and not table.is_time(p)]
+        if not behaviors:
+            raise ValueError(
+                f"no numeric column is left as behaviour: the table has {table.n_columns} feature(s), "
+                f"and {len(circumstances)} of them contextual"
+            )
+    else:
+        behaviors = _positions(table, behavioral, "behavioral")
+        if not behaviors:
+            raise ValueError("no behavioural column is named: give at least one, or None for all other numeric columns")
+    both = [p for p in behaviors if p in circumstances]
+    if both:
+        raise ValueError(
+            f"column {table.label(both[0])} is named both contextual and behavioural: it can only be one of them"
+        )
+    for p in behaviors:
+        if table.kind(p) is not Kind.NUMERIC or table.is_time(p):
+            raise TypeError(
+                f"behavioural column {table.label(p)} does not hold numbers{_first_text(table, p)}: "
+                "convert it, or use it as a contextual column"
+            )
+    keys = [*_as_list(contextual), *_as_list(behavioral or []), *_as_list(categorical or [])]
+    return Roles(
+        circumstances,
+        behaviors,
+        categories,
+        by_name=table.names is not None and all(isinstance(key, str) for key in keys),
+    )
+
+
+def find_columns(table: Table, names: Iterable[str]) -> list[int]:
+    """The positions of columns that were there at fit."""
+    if table.names is None:
+        raise ValueError("the detector was fitted by column names, and this table has none: pass a dataframe")
+    positions = []
+    for name in names:
+        if name not in table.names:
+            raise ValueError(f"column '{name}' was there at fit and is missing here{_nearest(name, table.names)}")
+        positions.append(table.names.index(name))
+    return positions
+
+
+def require_columns(table: Table, names: list[str]) -> None:
+    """Says so if a table does not have just these columns, in this order."""
+    if table.names != names:
+        raise ValueError(f"the columns must be those of the fit, in the same order: {', '.join(names) or 'no names'}")
+
+
+def find_like(table: Table, fitted: Table, positions: list[int]) -> list[int]:
+    """The columns of a table that correspond to these of another one: by name if both have names."""
+    if table.names is not None and fitted.names is not None:
+        return find_columns(table, [fitted.names[p] for p in positions])
+    if table.n_columns != fitted.n_columns:
+        raise ValueError(f"the rows have {table.n_columns} columns, and the table they are compared with {fitted.n_columns}")
+    return positions
+
+
+def _as_frame(data: Any) -> nw.DataFrame[Any] | None:
+    if isinstance(data, nw.DataFrame):
+        return data
+    if isinstance(data, nw.LazyFrame) or type(data).__name__ == "LazyFrame":
+        raise TypeError("a lazy table has no rows yet: call .collect() and pass the result")
+    try:
+        frame = nw.from_native(data, eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"column names must be unique: {_one_line(error)}") from None
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _as_column(name: Any, values: Any) -> npt.NDArray[Any]:
+    column = np.asarray(values)
+    if column.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        column = np.asarray(values, dtype=object)
+    if column.ndim != 1 or column.dtype.kind in "cV":
+        raise ValueError(f"column {name!r} is not a plain list of numbers or categories")
+    return column
+
+
+def _as_array(data: Any) -> npt.NDArray[Any]:
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise TypeError("sparse input is not supported: pass data.toarray() or a dataframe")
+    try:
+        array = data if isinstance(data, np.ndarray) else np.asarray(data)
+        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
+            # numpy made text of the numbers; keep each value as it is.
+            array = np.asarray(data, dtype=object)
+    except ValueError:
+        raise ValueError("the rows of the table do not all have the same length") from None
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: a table holds real numbers or categories")
+    if array.dtype.kind == "V":
+        raise TypeError("structured arrays are not supported: pass a dataframe")
+    if array.ndim != 2:
+        raise ValueError(
+            f"expected a table with rows and columns (2 dimensions), got {array.ndim}. Reshape your data: "
+            "array.reshape(1, -1) for a single row, array.reshape(-1, 1) for a single column"
+        )
+    return array
+
+
+def _array_kind(values: npt.NDArray[Any]) -> Kind:
+    if values.dtype.kind in "fiumM":
+        return Kind.NUMERIC
+    if values.dtype.kind in "bUS":
+        return Kind.CATEGORICAL
+    return _object_kind(values)
+
+
+def _object_kind(values: npt.NDArray[Any]) -> Kind:
+    kinds = set()
+    for row, value in enumerate(values):
+        if _is_missing(value):
+            continue
+        if isinstance(value, bool | np.bool_ | str):
+            kinds.add(Kind.CATEGORICAL)
+        elif isinstance(value, numbers.Real | Decimal):
+            kinds.add(Kind.NUMERIC)
+        else:
+            raise TypeError(f"a cell argument must be a string or a number, not {type(value).__name__!r} (row {row})")
+    return Kind.UNUSABLE if len(kinds) > 1 else next(iter(kinds), Kind.NUMERIC)
+
+
+def _is_missing(value: Any) -> bool:
+    # NaN and NaT differ from themselves; pandas' NA does not even say.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (value != value) is True or (
+        isinstance(value, np.floating) and bool(np.isnan(value))
+    )
+
+
+def _to_floats(values: npt.NDArray[Any]) -> Floats:
+    if values.dtype.kind in "mM":
+        counts = values.astype(f"{values.dtype.kind}8[us]").astype(np.int64).astype(np.float64)
+        return np.where(np.isnat(values), np.nan, counts)
+    if values.dtype.kind == "O":
+        return np.array([np.nan if _is_missing(value) else float(value) for value in values], dtype=np.float64)
+    return np.asarray(values, dtype=np.float64)
+
+
+def _series_to_floats(series: nw.Series[Any]) -> Floats:
+    dtype = series.dtype
+    missing = series.is_null().to_numpy()
+    if dtype == nw.Datetime or dtype == nw.Date:
+        series = series.cast(nw.Datetime("us")).dt.timestamp("us")
+    elif dtype == nw.Duration:
+        series = series.dt.total_microseconds()
+    if missing.any():
+        values = np.full(len(series), np.nan)
+        values[~missing] = series.filter(~series.is_null()).cast(nw.Float64).to_numpy()
+        return values
+    return np.ascontiguousarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def _as_list(columns: Columns) -> list[Any]:
+    return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+
+
+def _positions(table: Table, columns: Columns, role: str) -> list[int]:
+    positions: list[int] = []
+    for key in _as_list(columns):
+        if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
+            raise TypeError(f"{role} columns are named by text or by position, not by {type(key).__name__} ({key!r})")
+        if isinstance(key, str):
+            if table.names is None:
+                raise ValueError(
+                    f"{role} column '{key}' is given by name, and the table has no column names: "
+                    "give its position, counted from 0, or pass a dataframe"
+                )
+            if key not in table.names:
+                raise ValueError(f"{role} column '{key}' is not in the table{_nearest(key, table.names)}")
+            position = table.names.index(key)
+        else:
+            position = int(key)
+            if not 0 <= position < table.n_columns:
+                raise ValueError(
+                    f"{role} column {position} is not in the table, "
+                    f"which has {table.n_columns} columns, 0 to {table.n_columns - 1}"
+                )
+        if position in positions:
+            raise ValueError(f"column {table.label(position)} is named twice among the {role} columns")
+        positions.append(position)
+    return positions
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1) or [n for n in names if n.lower() == name.lower()]
+    if close:
+        return f": did you mean '{close[0]}'?"
+    listed = ", ".join(f"'{n}'" for n in names[:10])
+    return f", which has {listed}{', ...' if len(names) > 10 else ''}"
+
+
+def _first_text(table: Table, position: int) -> str:
+    if table.is_time(position):
+        return " but points in time"
+    values = (value for value in table.categories(position) if value is not None)
+    first = next(values, None)
+    return "" if first is None else f" (the first value is {str(first)[:40]!r})"
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
