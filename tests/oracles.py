@@ -59,12 +59,16 @@ class Node:
     members: list[int]
     feature: int = -1
     threshold: float = math.nan
+    closest_call: float = 1.0
+    """By which share the best split beat the best one that parts the node in another way."""
+    tied: bool = False
+    """Another feature parts the node in the same, best way."""
     children: list[Node] = field(default_factory=list)
 
 
 @dataclass
 class Tree:
-    """A regression tree, grown whole. Records how close the second best partition of a node came to the best."""
+    """A regression tree, grown whole."""
 
     columns: list[list[float]]
     behavior: list[Fraction]
@@ -72,24 +76,22 @@ class Tree:
     min_samples_split: int
     feature_order: Array | None
     max_features: int
-    closest_call: float = 1.0
 
     def grow(self, members: list[int], depth: int = 0) -> Node:
         """Splits until a node is small, or constant."""
         node = Node(members)
         if len(members) < self.min_samples_split:
             return node
-        best = self.best_split(members, depth)
-        if best is None:
+        if not self.choose_split(node, depth):
             return node
-        node.feature, node.threshold = best
         column = self.columns[node.feature]
         sides = ([i for i in members if column[i] <= node.threshold], [i for i in members if column[i] > node.threshold])
         node.children = [self.grow(side, depth + 1) for side in sides]
         return node
 
-    def best_split(self, members: list[int], depth: int) -> tuple[int, float] | None:
+    def choose_split(self, node: Node, depth: int) -> bool:
         """The split that leaves the least squared error: of equals, the first feature and the lowest threshold."""
+        members = node.members
         n_features = len(self.columns)
         if self.feature_order is None:
             rounds = [list(range(n_features))]
@@ -101,14 +103,14 @@ class Tree:
             best = max((gain for gain, *_ in candidates), default=Fraction(0))
             if best <= 0:
                 continue
-            winners = [c for c in candidates if c[0] == best]
-            for gain, _, _, side in candidates:
-                rest = frozenset(members) - side
-                if gain != best or (side != winners[0][3] and rest != winners[0][3]):
-                    self.closest_call = min(self.closest_call, float((best - gain) / best))
-            _, feature, threshold, _ = winners[0]
-            return feature, threshold
-        return None
+            _, node.feature, node.threshold, left = next(c for c in candidates if c[0] == best)
+            for gain, feature, _, side in candidates:
+                if side == left or frozenset(members) - side == left:
+                    node.tied |= feature != node.feature
+                else:
+                    node.closest_call = min(node.closest_call, float((best - gain) / best))
+            return True
+        return False
 
     def candidates(self, members: list[int], feature: int) -> list[tuple[Fraction, int, float, frozenset[int]]]:
         """Gain, feature, threshold and left side of each split of a feature, from the lowest threshold up."""
@@ -130,11 +132,13 @@ class Tree:
         return result
 
 
-def leaf_of(node: Node, point: list[float]) -> list[int]:
-    """The members of the leaf that a point falls into."""
-    while node.children:
-        node = node.children[0 if point[node.feature] <= node.threshold else 1]
-    return node.members
+def path_of(node: Node, point: list[float]) -> list[Node]:
+    """The nodes from the root to the leaf that a point falls into."""
+    path = [node]
+    while path[-1].children:
+        node = path[-1]
+        path.append(node.children[0 if point[node.feature] <= node.threshold else 1])
+    return path
 
 
 def percentiles(values: list[float], weights: list[Fraction], n_quantiles: int) -> list[float]:
@@ -174,7 +178,10 @@ class Answer:
 
     percentiles: list[float]
     partial_score: float
-    closest_call: float
+    closest_call: float = 1.0
+    """The closest decision on the way to any leaf, between two ways to part a node."""
+    tied: bool = False
+    """On the way, two features parted a node alike."""
 
 
 def judge(
@@ -197,8 +204,10 @@ def judge(
     values = [float(behavior[row]) for row in group]
     known = behavior[~np.isnan(behavior)]
     width = known.max() - known.min()
+    # A constant feature scores 0, whoever the others are.
+    nothing = Answer([math.nan] * (n_quantiles + 1), 0.0 if width == 0 and not math.isnan(value) else math.nan)
     if not members:
-        return Answer([math.nan] * (n_quantiles + 1), math.nan, 1.0)
+        return nothing
 
     columns, own = [], []
     for f, is_category in enumerate(categorical):
@@ -212,7 +221,7 @@ def judge(
         own.append(mine)
 
     weights = [Fraction(0)] * len(group)
-    closest_call = 1.0
+    nodes: list[Node] = []
     for t in range(multiplicities.shape[1]):
         multiplicity = [int(m) for m in multiplicities[:, t]]
         bag = [i for i in members if multiplicity[i] > 0]
@@ -226,14 +235,15 @@ def judge(
             None if feature_order is None else feature_order[t],
             max_features,
         )
-        leaf = leaf_of(tree.grow(bag), own)
-        closest_call = min(closest_call, tree.closest_call)
+        path = path_of(tree.grow(bag), own)
+        nodes += path
+        leaf = path[-1].members
         size = sum(multiplicity[i] for i in leaf)
         for i in leaf:
             weights[i] += Fraction(multiplicity[i], size)
     total = sum(weights, Fraction(0))
     if total == 0:
-        return Answer([math.nan] * (n_quantiles + 1), math.nan, 1.0)
+        return nothing
     shares = [w / total for w in weights]
     taus = percentiles([values[i] for i in members], [shares[i] for i in members], n_quantiles)
     quartiles = tuple(
@@ -245,7 +255,7 @@ def judge(
         score = 0.0
     else:
         score = partial_score(taus, (quartiles[0], quartiles[1]), value, scale_tails) / width
-    return Answer(taus, score, closest_call)
+    return Answer(taus, score, min(n.closest_call for n in nodes), any(n.tied for n in nodes))
 
 
 def _encode(cells: list[float], mine: float, values: list[float], members: list[int]) -> tuple[list[float], float]:

@@ -52,6 +52,8 @@ class Table:
         self._array: npt.NDArray[Any] | None = None
         self._mapping: list[npt.NDArray[Any]] | None = None
         names: list[Any] | None = None
+        if hasattr(data, "toarray") and hasattr(data, "nnz"):
+            raise TypeError("sparse input is not supported: pass data.toarray() or a dataframe")
         if isinstance(data, Mapping):
             names, self._mapping = list(data), [_as_column(name, values) for name, values in data.items()]
             lengths = {len(column) for column in self._mapping}
@@ -270,8 +272,6 @@ def _as_column(name: Any, values: Any) -> npt.NDArray[Any]:
 
 
 def _as_array(data: Any) -> npt.NDArray[Any]:
-    if hasattr(data, "toarray") and hasattr(data, "nnz"):
-        raise TypeError("sparse input is not supported: pass data.toarray() or a dataframe")
     try:
         array = data if isinstance(data, np.ndarray) else np.asarray(data)
         if array.dtype.kind in "US" and not isinstance(data, np.ndarray):

@@ -1,0 +1,42 @@
+"""The contract of scikit-learn."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from paribus import QCAD
+
+
+@parametrize_with_checks([QCAD(contextual=[0])])
+def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
+    """Tests what scikit-learn asks of every estimator; no failure is expected."""
+    check(estimator)
+
+
+def test_clone_pickle_and_pipeline_give_the_same_scores() -> None:
+    """Tests that copies, stored copies and pipelines of a detector answer alike."""
+    random = np.random.default_rng(0)
+    table = random.normal(size=(80, 4))
+    detector = QCAD(contextual=[0, 1], n_trees=10).fit(table)
+    stored = pickle.loads(pickle.dumps(detector))
+    np.testing.assert_array_equal(stored.anomaly_score(table), detector.anomaly_scores_)
+    np.testing.assert_array_equal(clone(detector).fit(table).anomaly_scores_, detector.anomaly_scores_)
+    piped = make_pipeline(StandardScaler(), QCAD(contextual=[0, 1], n_trees=10)).fit(table)
+    assert piped.predict(table).shape == (80,)
+
+
+def test_set_params_changes_the_next_fit() -> None:
+    """Tests that parameters set later count at the next fit, and only then."""
+    table = np.random.default_rng(0).normal(size=(60, 3))
+    detector = QCAD(contextual=[0], n_trees=5).fit(table)
+    before = detector.anomaly_scores_
+    detector.set_params(n_trees=20)
+    np.testing.assert_array_equal(detector.anomaly_score(table), before)
+    assert not np.array_equal(detector.fit(table).anomaly_scores_, before)
