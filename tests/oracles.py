@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,10 @@ class Tree:
         if not self.choose_split(node, depth):
             return node
         column = self.columns[node.feature]
-        sides = ([i for i in members if column[i] <= node.threshold], [i for i in members if column[i] > node.threshold])
+        sides = (
+            [i for i in members if column[i] <= node.threshold],
+            [i for i in members if column[i] > node.threshold],
+        )
         node.children = [self.grow(side, depth + 1) for side in sides]
         return node
 
@@ -119,7 +123,7 @@ class Tree:
         result = []
         total = sum((self.multiplicity[i] * self.behavior[i] for i in members), Fraction(0))
         n = sum(self.multiplicity[i] for i in members)
-        for below, above in zip(values, values[1:], strict=False):
+        for below, above in pairwise(values):
             threshold = below * 0.5 + above * 0.5
             if not threshold < above:
                 threshold = below
@@ -159,10 +163,10 @@ def _quantile(values: list[float], weights: list[Fraction], share: Fraction) -> 
 
 def partial_score(taus: list[float], quartiles: tuple[float, float], value: float, scale_tails: bool) -> float:
     """Equation 4, with the cases that it leaves open."""
-    widths = [b - a for a, b in zip(taus, taus[1:], strict=False)]
+    widths = [b - a for a, b in pairwise(taus)]
     low, high = taus[0], taus[-1]
     if low <= value <= high:
-        return min(w for w, a, b in zip(widths, taus, taus[1:], strict=False) if a <= value <= b)
+        return min(b - a for a, b in pairwise(taus) if a <= value <= b)
     distance = low - value if value < low else value - high
     if low == high:
         return distance

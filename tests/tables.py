@@ -74,7 +74,9 @@ def cases(draw: st.DrawFn, behavior: tuple[str, ...] = ("whole", "dyadic", "glit
     """A small table. Behaviour on a grid by default, so that the oracle's exact fractions and the engine must agree."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(2, 40))
-    kinds = draw(st.lists(st.sampled_from(["whole", "dyadic", "normal", "constant", "category"]), min_size=1, max_size=4))
+    kinds = draw(
+        st.lists(st.sampled_from(["whole", "dyadic", "normal", "constant", "category"]), min_size=1, max_size=4)
+    )
     missing = draw(st.sampled_from([0.0, 0.0, 0.1, 0.5]))
     context = np.column_stack([_column(random, n, "whole" if kind == "category" else kind) for kind in kinds])
     behaviors = np.column_stack(

@@ -21,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 
 import oracles
 from paribus import QCAD, datasets
+from paribus.datasets.weather import PLANTED
 
 Array = np.ndarray[Any, Any]
 
@@ -98,17 +99,18 @@ def test_the_mean_of_the_partial_scores_is_the_score() -> None:
 def test_a_planted_anomaly_stands_out() -> None:
     """Tests that a row that is ordinary overall but strange in its context is among the first, and for that reason."""
     frame = mixed_table(400, missing=0.0)
-    row = int(frame["age"].argmin())
-    frame.loc[row, "pressure"] = frame["pressure"].max() - 1
-    alone = QCAD(CONTEXT, ["pressure"]).fit(frame)
-    assert row in np.argsort(-alone.anomaly_scores_)[:3]
-    assert alone.labels_[row] == -1
-    both = QCAD(CONTEXT, BEHAVIOR).fit(frame)
-    assert both.partial_scores_.iloc[row].idxmax() == "pressure"
-    assert both.labels_[row] == -1
+    row = 200
+    frame.loc[row, ["age", "pressure"]] = [50.0, 37.0]
+    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+    assert frame["pressure"].quantile(0.7) < 37.0 < frame["pressure"].quantile(0.9)
+    assert row in np.argsort(-detector.anomaly_scores_)[:10]
+    assert detector.partial_scores_.iloc[row].idxmax() == "pressure"
+    assert detector.labels_[row] == -1
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "pyarrow", "dict"])
+@pytest.mark.parametrize(
+    "make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "pyarrow", "dict"]
+)
 def test_every_kind_of_table_gives_the_same_scores(make: Any) -> None:
     """Tests that scores do not depend on the dataframe library, and that partial scores come back in it."""
     frame = mixed_table(missing=0.0)
@@ -126,7 +128,13 @@ def test_arrays_are_used_by_position() -> None:
     frame = mixed_table(missing=0.0).drop(columns="site").round(2)
     expected = QCAD(["age", "load"]).fit(frame).anomaly_scores_
     array = frame.to_numpy()
-    for variant in (array, np.asfortranarray(array), np.repeat(array, 2, axis=0)[::2], array[::-1][::-1], array.tolist()):
+    for variant in (
+        array,
+        np.asfortranarray(array),
+        np.repeat(array, 2, axis=0)[::2],
+        array[::-1][::-1],
+        array.tolist(),
+    ):
         np.testing.assert_array_equal(QCAD([0, 1]).fit(variant).anomaly_scores_, expected)
     whole = array.round().astype(np.int16)
     scores = QCAD([0, 1]).fit(whole.astype(float)).anomaly_scores_
@@ -344,7 +352,7 @@ def test_other_columns_than_at_fit_are_refused() -> None:
         detector.anomaly_score(frame.assign(site=1.0))
     with pytest.raises(TypeError, match="'age' held numbers at fit"):
         detector.anomaly_score(frame.assign(age="old"))
-    with pytest.raises(ValueError, match="has no column names|has none"):
+    with pytest.raises(ValueError, match="this table has none"):
         detector.anomaly_score(np.zeros((3, 5)))
 
 
@@ -407,12 +415,14 @@ except KeyboardInterrupt:
     assert time.monotonic() - start < 1.0 + 0.5  # half a second for a busy machine to end the process
 
 
-def test_the_cities_of_the_paper() -> None:
-    """Tests the bundled example: Emmen, wet and warm for its spring, is among the strangest."""
+def test_the_bundled_tables() -> None:
+    """Tests the cities of the paper and the generated weather, whose planted days are flagged."""
     cities = datasets.load("cities")
     detector = QCAD(cities.contextual, cities.behavioral).fit(cities.table)
-    top = [cities.table["City"][i] for i in np.argsort(-detector.anomaly_scores_, kind="stable")[:3]]
-    assert "Emmen" in top
+    assert cities.table["City"].index("Emmen") in np.argsort(-detector.anomaly_scores_, kind="stable")[:3]
+    weather = datasets.load("weather")
+    labels = QCAD(weather.contextual, weather.behavioral).fit(weather.table).labels_
+    assert [labels[row] for row, _, _ in PLANTED].count(-1) >= 4
     with pytest.raises(ValueError, match="no data set 'towns'"):
         datasets.load("towns")
 

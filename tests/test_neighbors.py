@@ -47,7 +47,9 @@ def test_a_large_table_needs_several_chunks() -> None:
     for row in range(20):
         expected = np.sort(np.abs(scaled - scaled[row]).mean(axis=1))[:5]
         np.testing.assert_allclose(distances[row], expected, atol=1e-12)
-        np.testing.assert_allclose(np.abs(scaled[positions[row]] - scaled[row]).mean(axis=1), distances[row], atol=1e-12)
+        np.testing.assert_allclose(
+            np.abs(scaled[positions[row]] - scaled[row]).mean(axis=1), distances[row], atol=1e-12
+        )
 
 
 def test_ties_do_not_follow_the_order_of_the_rows() -> None:

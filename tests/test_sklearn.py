@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from paribus import QCAD
 
 
-@parametrize_with_checks([QCAD(contextual=[0])])
+@parametrize_with_checks([QCAD(contextual=[0])])  # type: ignore[untyped-decorator]
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     """Tests what scikit-learn asks of every estimator; no failure is expected."""
     check(estimator)

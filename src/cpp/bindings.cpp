@@ -48,10 +48,10 @@ paribus::Tick python_tick(const nb::object &progress) {
 
 class Engine {
 public:
-    Engine(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical,
-           const Input<double, 2> &behavior, const Input<std::uint32_t, 1> &tie_order,
-           const Input<std::uint8_t, 2> &multiplicities, const std::optional<Input<std::uint16_t, 3>> &feature_order,
-           std::size_t max_features, std::uint32_t min_samples_split, std::size_t n_quantiles, bool scale_tails)
+    Engine(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical, const Input<double, 2> &behavior,
+           const Input<std::uint32_t, 1> &tie_order, const Input<std::uint8_t, 2> &multiplicities,
+           const std::optional<Input<std::uint16_t, 3>> &feature_order, std::size_t max_features,
+           std::uint32_t min_samples_split, std::size_t n_quantiles, bool scale_tails)
         : table_(n_rows(context, categorical, behavior, tie_order), tie_order.data(), kinds(categorical),
                  context.data(), behavior.shape(0), behavior.data()),
           index_(table_) {

@@ -24,8 +24,7 @@ struct Packs {
     std::vector<std::int32_t> multiplicities;
 
     Packs(const ForestParameters &parameters, std::size_t lanes)
-        : n_packs((parameters.n_trees + lanes - 1) / lanes),
-          multiplicities(n_packs * parameters.n_neighbors * lanes) {
+        : n_packs((parameters.n_trees + lanes - 1) / lanes), multiplicities(n_packs * parameters.n_neighbors * lanes) {
         const std::size_t n_trees = parameters.n_trees, k = parameters.n_neighbors;
         std::size_t tree = 0;
         for (std::size_t pack = 0; pack < n_packs; ++pack) {

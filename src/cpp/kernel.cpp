@@ -27,7 +27,7 @@ std::vector<const Kernel *> available_kernels() {
     std::vector<const Kernel *> kernels = {&baseline::kernel};
 #ifdef PARIBUS_X86
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2")) kernels.push_back(&avx2::kernel);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) kernels.push_back(&avx2::kernel);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl")) {
         kernels.push_back(&avx512::kernel);

@@ -9,8 +9,8 @@
 
 #include "kernel_only.hpp"
 
-// Sixteen lanes of a type, as as many processor vectors as they need. Operators work lane by lane, so that a result does
-// not depend on how wide these vectors are. A comparison gives -1 or 0 in each lane.
+// Sixteen lanes of a type, as as many processor vectors as they need. Operators work lane by lane, so that a result
+// does not depend on how wide these vectors are. A comparison gives -1 or 0 in each lane.
 namespace paribus::PARIBUS_KERNEL {
 
 namespace {
@@ -135,7 +135,8 @@ inline Floats to_floats(const Ints &v) {
 
 inline bool any(const Ints &mask) {
 #if defined(__AVX512F__)
-    return _mm512_test_epi32_mask(reinterpret_cast<__m512i>(mask.part[0]), reinterpret_cast<__m512i>(mask.part[0])) != 0;
+    return _mm512_test_epi32_mask(reinterpret_cast<__m512i>(mask.part[0]), reinterpret_cast<__m512i>(mask.part[0])) !=
+           0;
 #elif defined(__AVX2__)
     const auto joined = reinterpret_cast<__m256i>(mask.part[0] | mask.part[1]);
     return _mm256_testz_si256(joined, joined) == 0;

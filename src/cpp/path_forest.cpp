@@ -8,8 +8,8 @@
 // (multiplicity x centred behaviour). So one pass along a feature's order tries every threshold of every tree in the
 // pack, without a gather. Members that no lane holds any more are dropped from the orders as they thin out.
 //
-// Splits are chosen as CART does, by the squared error, and exactly: behaviour is brought to a grid of whole numbers, so
-// that the sums on both sides of a split are exact, and so is the comparison of two splits. Splits that part a node
+// Splits are chosen as CART does, by the squared error, and exactly: behaviour is brought to a grid of whole numbers,
+// so that the sums on both sides of a split are exact, and so is the comparison of two splits. Splits that part a node
 // alike are alike, whichever feature they use; of equal ones the first feature and the lowest threshold win. The grid
 // has about 2^22 steps. Where that turns out too coarse for a node (an extreme value made the group's range wide), the
 // node gets a finer one.
@@ -51,8 +51,8 @@ struct Split {
     // (n sum_left - n_left sum)^2 / (n_left n_right): grows as the squared error falls, and compares exactly.
     double merit;
     std::size_t feature;
-    std::size_t at;        // the last member on the left, as a place in the feature's order
-    std::int32_t left;     // multiplicity on the left
+    std::size_t at;         // the last member on the left, as a place in the feature's order
+    std::int32_t left;      // multiplicity on the left
     std::int32_t left_sum;  // of moments, not doubled
 };
 
@@ -67,8 +67,23 @@ struct Screen {
 
 // A stretch of a feature's order, as the scan found it.
 struct Block {
-    Ints left, excess;  // before it
-    Floats bound;       // no threshold in it has a higher merit
+    Ints left, excess;        // before it; if it is a single value, after it
+    Floats squares, product;  // no threshold in it has a higher merit than their ratio
+    std::size_t end;          // of a single value
+};
+
+// The best merit that a lane was seen to reach, as a ratio: a product is cheaper than a division.
+struct Reached {
+    Floats squares = {}, product = Floats::all(1.0f);
+
+    void raise(const Floats &new_squares, const Floats &new_product) {
+        const Ints better = new_squares * product > squares * new_product;
+        squares = select(better, new_squares, squares);
+        product = select(better, new_product, product);
+    }
+
+    /// What surely is no better.
+    Floats bar() const { return squares / product * Floats::all(nearly) - Floats::all(slack); }
 };
 
 std::int32_t floor_divide(std::int32_t a, std::int32_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
@@ -85,7 +100,7 @@ public:
         take(rows_, k_);
         take(cuts_, n_lanes);
         take(wanted_, p_);
-        take(blocks_, k_ / block_size + 1);
+        take(blocks_, p_ * (k_ / block_size + 1));
         take(features_, p_);
         take(orders_, p_ * k_);
         take(members_, k_);
@@ -107,7 +122,8 @@ public:
         plant();
         for (std::size_t depth = 0;; ++depth) {
             for (std::size_t lane = 0; lane < n_trees_; ++lane) {
-                const bool leaf = n_features_ == 0 || static_cast<std::uint32_t>(distinct_[lane]) < task_.min_samples_split;
+                const bool leaf =
+                    n_features_ == 0 || static_cast<std::uint32_t>(distinct_[lane]) < task_.min_samples_split;
                 if (is_growing(lane) && leaf) close(lane);
             }
             if (growing_ == 0) return;
@@ -225,16 +241,26 @@ private:
         Ints asking = {};
         for (std::size_t lane = 0; lane < n_trees_; ++lane) asking.set(lane, lanes_asking >> lane & 1 ? -1 : 0);
         if (task_.feature_order == nullptr) {
-            for (std::size_t open = 0; open < n_features_; ++open) scan(open, asking);
+            for (std::size_t f = 0; f < p_; ++f) wanted_[f] = asking;
+            try_features();
             return;
         }
         // Each lane tries the first `max_features` of its own order, and then one more at a time until one can split.
         std::size_t tried = 0, next = task_.max_features;
         while (tried < p_ && want_features(tried, next, depth, asking)) {
-            for (std::size_t open = 0; open < n_features_; ++open) {
-                if (any(wanted_[features_[open].feature])) scan(open, wanted_[features_[open].feature]);
-            }
+            try_features();
             tried = next++;
+        }
+    }
+
+    // Tries all thresholds of the wanted features: first a screen of them all, then a closer look at what remains.
+    void try_features() {
+        const Screen screen = make_screen();
+        for (std::size_t open = 0; open < n_features_; ++open) {
+            has_few_values(open) ? survey_values(open, screen) : survey(open, screen);
+        }
+        for (std::size_t open = 0; open < n_features_; ++open) {
+            has_few_values(open) ? examine_values(open) : examine(open, screen);
         }
     }
 
@@ -253,26 +279,79 @@ private:
         return some;
     }
 
-    // Tries all thresholds of one feature in all lanes that ask for it.
-    //
-    // The contrast of a split is 2 sum_left - 2 n_left / n sum: the running excess of left over right moments, corrected
-    // for what centring on whole numbers left over. Its square over n_left n_right is the merit, up to a factor.
-    void scan(std::size_t open, const Ints &asking) {
-        const std::uint32_t *order = features_[open].order;
-        const std::size_t last = n_entries_ - 1;
+    // The contrast of a split is 2 sum_left - 2 n_left / n sum: the running excess of left over right moments,
+    // corrected for what centring on whole numbers left over. Its square over n_left n_right is the merit, up to a
+    // factor.
+    Screen make_screen() const {
         Screen screen;
         screen.total = to_floats(total_);
         screen.remainder = to_floats(remainder_);
         screen.slope = (screen.remainder + screen.remainder) / screen.total;
         const Floats rounding = screen.total * Floats::all(negligible);
         screen.nothing = rounding * rounding;
-        // Lanes that do not ask have a bar that nothing passes.
-        Floats bar = select(asking, bar_, Floats::all(__builtin_inff()));
+        return screen;
+    }
 
+    // Whether a feature has so few values left that it is better taken value by value than block by block.
+    bool has_few_values(std::size_t open) const {
+        const std::uint32_t *order = features_[open].order;
+        return ((order[n_entries_ - 1] >> rank_shift) - (order[0] >> rank_shift) + 1) * block_size <= n_entries_;
+    }
+
+    // Goes along a feature's order value by value: what does the threshold after it reach? A value is a block here.
+    void survey_values(std::size_t open, const Screen &screen) {
+        const std::uint32_t *order = features_[open].order;
+        const std::size_t last = n_entries_ - 1;
+        Reached reached;
+        Ints left = {};
+        Ints excess = Ints{} - remainder_;
+        Block *block = blocks_of(open);
+        for (std::size_t i = 0; i < last; ++i) {
+            const Row &row = rows_[order[i] & position_mask];
+            left += row.multiplicity;
+            excess += row.moment;
+            if ((order[i] ^ order[i + 1]) >> rank_shift == 0) continue;
+            const Floats left_side = to_floats(left);
+            const Floats contrast = to_floats(excess) + (screen.remainder - left_side * screen.slope);
+            block->left = left;
+            block->excess = excess;
+            block->squares = contrast * contrast - screen.nothing;
+            block->product = left_side * (screen.total - left_side);
+            block->end = i;
+            reached.raise(block->squares, block->product);
+            ++block;
+        }
+        block->end = last;
+        raise_bar(open, reached);
+    }
+
+    void raise_bar(std::size_t open, const Reached &reached) {
+        const Floats bar = reached.bar();
+        bar_ = select((bar > bar_) & wanted_[features_[open].feature], bar, bar_);
+    }
+
+    // Nothing passes in lanes that do not want the feature.
+    Floats bar_for(std::size_t open) const {
+        return select(wanted_[features_[open].feature], bar_, Floats::all(__builtin_inff()));
+    }
+
+    void examine_values(std::size_t open) {
+        const Floats bar = bar_for(open);
+        const std::size_t last = n_entries_ - 1;
+        for (const Block *block = blocks_of(open); block->end != last; ++block) {
+            compare_lanes(block->squares > bar * block->product, open, block->end, block->left, block->excess);
+        }
+    }
+
+    // Goes along a feature's order block by block: what could each block reach, and what does its end reach?
+    void survey(std::size_t open, const Screen &screen) {
+        const std::uint32_t *order = features_[open].order;
+        const std::size_t last = n_entries_ - 1;
+        Reached reached;
         Ints left = {};
         Ints excess = Ints{} - remainder_;
         Floats left_before = {}, product_before = {};
-        Block *block = blocks_;
+        Block *block = blocks_of(open);
         for (std::size_t begin = 0; begin < last; begin += block_size, ++block) {
             block->left = left;
             block->excess = excess;
@@ -287,32 +366,41 @@ private:
             const Floats left_after = to_floats(left);
             const Floats product_after = left_after * (screen.total - left_after);
             if ((order[begin] ^ order[end]) >> rank_shift == 0) {
-                block->bound = Floats{};
+                block->squares = Floats::all(-1.0f);
+                block->product = Floats{};
             } else {
-                // Within the block the correction falls by `drift`, and the product is nowhere smaller than at an end.
+                // Within the block the correction falls by `drift`, and the product is nowhere smaller than at an end,
+                // nor smaller than with one on a side.
                 const Floats correction = screen.remainder - left_before * screen.slope;
                 const Floats drift = (left_after - left_before) * screen.slope;
                 const Floats extreme =
                     larger(to_floats(highest) + correction, drift - (to_floats(lowest) + correction));
-                block->bound = (extreme * extreme - screen.nothing) / smaller(product_after, product_before);
+                block->squares = extreme * extreme - screen.nothing;
+                block->product = larger(smaller(product_after, product_before), screen.total - Floats::all(1.0f));
                 if ((order[end - 1] ^ order[end]) >> rank_shift != 0) {
                     const Floats contrast = to_floats(excess) + (correction - drift);
-                    const Floats reached =
-                        (contrast * contrast - screen.nothing) / product_after * Floats::all(nearly) - Floats::all(slack);
-                    bar = select(reached > bar, reached, bar);
+                    reached.raise(contrast * contrast - screen.nothing, product_after);
                 }
             }
             left_before = left_after;
             product_before = product_after;
         }
-        block = blocks_;
+        raise_bar(open, reached);
+    }
+
+    // Has a closer look at the blocks that could beat the bar.
+    void examine(std::size_t open, const Screen &screen) {
+        const std::size_t last = n_entries_ - 1;
+        const Floats bar = bar_for(open);
+        const Block *block = blocks_of(open);
         for (std::size_t begin = 0; begin < last; begin += block_size, ++block) {
-            if (any(block->bound > bar)) {
-                scan_block(open, begin, begin + block_size < last ? begin + block_size : last, *block, screen, bar);
+            if (any(block->squares > bar * block->product)) {
+                examine_block(open, begin, begin + block_size < last ? begin + block_size : last, *block, screen, bar);
             }
         }
-        bar_ = select(asking, bar, bar_);
     }
+
+    Block *blocks_of(std::size_t open) const { return blocks_ + open * (k_ / block_size + 1); }
 
     void pass(std::uint32_t entry, Ints &left, Ints &excess, Ints &highest, Ints &lowest) const {
         const Row &row = rows_[entry & position_mask];
@@ -323,8 +411,8 @@ private:
     }
 
     // Tries the thresholds of a block one by one.
-    void scan_block(std::size_t open, std::size_t begin, std::size_t end, const Block &block, const Screen &screen,
-                    const Floats &bar) {
+    void examine_block(std::size_t open, std::size_t begin, std::size_t end, const Block &block, const Screen &screen,
+                       const Floats &bar) {
         const std::uint32_t *order = features_[open].order;
         Ints left = block.left, excess = block.excess;
         for (std::size_t i = begin; i < end; ++i) {
@@ -334,12 +422,15 @@ private:
             if ((order[i] ^ order[i + 1]) >> rank_shift == 0) continue;
             const Floats left_side = to_floats(left);
             const Floats contrast = to_floats(excess) + (screen.remainder - left_side * screen.slope);
-            const Ints hopeful =
-                contrast * contrast - screen.nothing > bar * (left_side * (screen.total - left_side));
-            for (std::uint32_t bits = lane_bits(hopeful); bits != 0; bits &= bits - 1) {
-                const auto lane = static_cast<std::size_t>(__builtin_ctz(bits));
-                compare(lane, features_[open].feature, i, left[lane], (excess[lane] + remainder_[lane]) / 2);
-            }
+            const Ints hopeful = contrast * contrast - screen.nothing > bar * (left_side * (screen.total - left_side));
+            compare_lanes(hopeful, open, i, left, excess);
+        }
+    }
+
+    void compare_lanes(const Ints &hopeful, std::size_t open, std::size_t at, const Ints &left, const Ints &excess) {
+        for (std::uint32_t bits = lane_bits(hopeful); bits != 0; bits &= bits - 1) {
+            const auto lane = static_cast<std::size_t>(__builtin_ctz(bits));
+            compare(lane, features_[open].feature, at, left[lane], (excess[lane] + remainder_[lane]) / 2);
         }
     }
 
@@ -460,10 +551,10 @@ private:
     std::uint32_t growing_ = 0;
 
     // The nodes.
-    Ints total_;      // multiplicities
-    Ints distinct_;   // members
-    Ints remainder_;  // sum of moments, not doubled: less than the multiplicities
-    Ints shift_;      // from the last centre to this one
+    Ints total_;             // multiplicities
+    Ints distinct_;          // members
+    Ints remainder_;         // sum of moments, not doubled: less than the multiplicities
+    Ints shift_;             // from the last centre to this one
     double scale_[n_lanes];  // grid steps per unit of behaviour
     Split splits_[n_lanes];
     Floats bar_;  // a little less than the merit that each lane is known to reach
@@ -491,7 +582,7 @@ std::size_t path_forest_lanes() { return n_lanes; }
 std::size_t path_forest_scratch_bytes(std::size_t n_members, std::size_t n_features) {
     return n_members * (sizeof(Row) + n_features * sizeof(std::uint32_t) + sizeof(std::uint16_t) + 1) +
            n_features * (sizeof(Ints) + 2 * sizeof(void *)) + n_lanes * sizeof(Cut) +
-           (n_members / block_size + 1) * sizeof(Block);
+           n_features * (n_members / block_size + 1) * sizeof(Block);
 }
 
 void grow_paths(const PathForestTask &task) {

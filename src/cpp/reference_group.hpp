@@ -58,10 +58,10 @@ private:
     std::vector<double> values_;
 
     std::vector<GroupFeature> features_;
-    std::vector<std::uint32_t> orders_;      // [feature][place]
-    std::vector<double> rank_values_;        // [feature][local rank]
-    std::vector<std::uint16_t> ranks_;       // [feature][member]
-    std::vector<double> behavior_;           // [member]
+    std::vector<std::uint32_t> orders_;        // [feature][place]
+    std::vector<double> rank_values_;          // [feature][local rank]
+    std::vector<std::uint16_t> ranks_;         // [feature][member]
+    std::vector<double> behavior_;             // [member]
     std::vector<std::int32_t> grid_behavior_;  // [member]
     double grid_scale_ = 0.0;
     int grid_bits_;

@@ -52,8 +52,8 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     n_quantiles : int
         The number of intervals that the distribution is cut into.
     clip : float or None
-        The cap of a partial score, in widths that an interval of a uniform distribution would have. It keeps one extreme
-        feature from outvoting all others; with a single behavioural feature it does nothing.
+        The cap of a partial score, in widths that an interval of a uniform distribution would have. It keeps one
+        extreme feature from outvoting all others; with a single behavioural feature it does nothing.
     scale_tails : bool
         Whether the score outside of all percentiles grows with the distance to them.
     contamination : float or "auto"
@@ -84,11 +84,12 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> from paribus import QCAD, datasets
-    >>> cities = datasets.load("cities")
-    >>> detector = QCAD(contextual=["Latitude", "Longitude", "Season"], behavioral=["Temperature", "Rain", "Wind"])
-    >>> detector = detector.fit(cities.table)
-    >>> cities.table["City"][detector.anomaly_scores_.argmax()]
-    'Emmen'
+    >>> weather = datasets.load("weather")
+    >>> detector = QCAD(contextual=["month", "elevation", "zone"], behavioral=["temperature", "rain", "wind"])
+    >>> detector = detector.fit(weather.table)
+    >>> strangest = detector.anomaly_scores_.argmax()
+    >>> {name: column[strangest] for name, column in weather.table.items()}
+    {'month': 'December', 'elevation': 2300.0, 'zone': 'inland', 'temperature': 9.0, 'rain': 0.4, 'wind': 6.0}
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from paribus._core import Engine
 from paribus.encoding import ContextEncoding
 from paribus.parallel import resolve_n_jobs
 from paribus.progress import Progress, reporter
-from paribus.table import Columns, Floats, Kind, Table, assign_context, find_like
+from paribus.table import Columns, Floats, Table, assign_context, find_like
 
 MAX_NEIGHBORS = 65_535
 

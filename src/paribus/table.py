@@ -166,9 +166,7 @@ def assign_context(
     """The contextual columns (None: all), and those of them that hold categories."""
     if table.n_columns == 0:
         raise ValueError(f"Found 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 2 is required.")
-    circumstances = (
-        list(range(table.n_columns)) if contextual is None else _positions(table, contextual, "contextual")
-    )
+    circumstances = list(range(table.n_columns)) if contextual is None else _positions(table, contextual, "contextual")
     if not circumstances:
         raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
     named = _positions(table, categorical, "categorical") if categorical is not None else []
@@ -246,7 +244,9 @@ def find_like(table: Table, fitted: Table, positions: list[int]) -> list[int]:
     if table.names is not None and fitted.names is not None:
         return find_columns(table, [fitted.names[p] for p in positions])
     if table.n_columns != fitted.n_columns:
-        raise ValueError(f"the rows have {table.n_columns} columns, and the table they are compared with {fitted.n_columns}")
+        raise ValueError(
+            f"the rows have {table.n_columns} columns, and the table they are compared with {fitted.n_columns}"
+        )
     return positions
 
 
@@ -315,8 +315,11 @@ def _object_kind(values: npt.NDArray[Any]) -> Kind:
 
 def _is_missing(value: Any) -> bool:
     # NaN and NaT differ from themselves; pandas' NA does not even say.
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (value != value) is True or (
-        isinstance(value, np.floating) and bool(np.isnan(value))
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (value != value) is True
+        or (isinstance(value, np.floating) and bool(np.isnan(value)))
     )
 
 

@@ -1,0 +1,110 @@
+# Everything happens in virtual environments below this folder: a fresh clone needs Python, make and a C++ compiler.
+# `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+# Make's own default is g++, whether there is one or not.
+ifeq ($(origin CXX),default)
+CXX := $(firstword $(foreach compiler,c++ g++ clang++,$(shell command -v $(compiler) 2>/dev/null)))
+endif
+export CXX
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+CPP_SOURCES := $(wildcard src/cpp/*.hpp src/cpp/*.cpp)
+# The folders are in the list so that a file that goes away counts as a change.
+SOURCES := pyproject.toml CMakeLists.txt $(shell find src -not -path '*/__pycache__*')
+
+# What each target needs besides the package itself.
+EXTRAS_demo :=
+EXTRAS_test := [test]
+EXTRAS_bench := [bench]
+EXTRAS_lint := [bench,lint,test]
+
+SANITIZE_DIR := build/sanitize
+SANITIZE_TESTS ?= tests/test_engine.py tests/test_neighbors.py tests/test_detector.py
+
+# The build requirements of pyproject.toml, and what the build backend misses on this machine (CMake, Ninja).
+LIST_REQUIRES := import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
+    print(*project["build-system"]["requires"], sep="\n")
+LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requires_for_build_wheel(), sep="\n")
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format stubs sanitize bench wheel clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/.installed-demo  ## install paribus and show what it does
+	@$(BIN)/python -m paribus.demo
+
+test: $(VENV)/.installed-test  ## run the tests and the examples in the docstrings
+	$(BIN)/python -m pytest --doctest-modules --pyargs paribus tests $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	@echo "$(BIN)/clang-format --dry-run src/cpp"
+	@$(BIN)/clang-format --dry-run -Werror $(CPP_SOURCES)
+	@mkdir -p build
+	$(BIN)/python -m nanobind.stubgen -q -m paribus._core -o build/_core.pyi
+	@diff -u src/paribus/_core.pyi build/_core.pyi || { echo "The stub is out of date: run 'make stubs'."; exit 1; }
+
+format: $(VENV)/.installed-lint  ## bring all sources into the project's style
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	@echo "$(BIN)/clang-format -i src/cpp"
+	@$(BIN)/clang-format -i $(CPP_SOURCES)
+
+stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
+	$(BIN)/python -m nanobind.stubgen -q -m paribus._core -o src/paribus/_core.pyi
+
+bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
+	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
+
+wheel: $(VENV)/.build-tools  ## build a wheel into dist/
+	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	@ls dist
+
+# An environment and a build of its own: this module only loads with the sanitizer's libraries in front. The C++
+# library is one of them because the sanitizer looks for its exceptions once, at the start. pytest captures no more than
+# Python's own output, or it would swallow the sanitizer's report.
+ASAN_LIBRARIES = $(if $(CXX),$(foreach library,libasan.so libstdc++.so.6,$(shell $(CXX) -print-file-name=$(library))))
+
+sanitize:  ## test the engine with the address and undefined-behaviour sanitizers (Linux, GCC)
+	@case "$(firstword $(ASAN_LIBRARIES))" in /*) ;; \
+	    *) echo "make sanitize needs GCC with libasan; CXX is '$(CXX)'."; exit 1 ;; esac
+	@$(MAKE) --no-print-directory VENV=$(SANITIZE_DIR)/venv $(SANITIZE_DIR)/venv/.installed-test INSTALL_OPTIONS="\
+	    --config-settings=build-dir=$(SANITIZE_DIR)/cmake \
+	    --config-settings=cmake.build-type=RelWithDebInfo \
+	    --config-settings=cmake.define.PARIBUS_SANITIZE=ON"
+	LD_PRELOAD="$(ASAN_LIBRARIES)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	    HYPOTHESIS_PROFILE=sanitize \
+	    $(SANITIZE_DIR)/venv/bin/python -m pytest --capture=sys $(SANITIZE_TESTS) $(PYTEST_ARGS)
+
+clean:  ## remove everything that make made
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/.build-tools: pyproject.toml
+	@command -v "$(firstword $(CXX))" >/dev/null 2>&1 || \
+	    { echo "No C++ compiler found: install g++ or clang++, or set CXX."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Python 3.11 or newer is needed: set PYTHON."; exit 1; }
+	@echo "Preparing $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c '$(LIST_REQUIRES)' | $(PIP) install --quiet -r /dev/stdin
+	@$(BIN)/python -c '$(LIST_TOOLS)' | $(PIP) install --quiet -r /dev/stdin
+	@touch $@
+
+# Not isolated, so that the next build finds the last one's objects. A plain install, not an editable one: the tests see
+# what users get.
+$(VENV)/.installed-%: $(VENV)/.build-tools $(SOURCES)
+	@echo "Building and installing paribus$(EXTRAS_$*)"
+	@$(PIP) install --quiet --no-build-isolation $(INSTALL_OPTIONS) '.$(EXTRAS_$*)'
+	@touch $@

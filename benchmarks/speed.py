@@ -1,0 +1,289 @@
+"""Speed, side by side with the same method made of other packages, in one run.
+
+The peer is what one writes without paribus: Gower's distances by the `gower` package, and one forest of
+quantile-forest per row and behavioural feature. It is timed on a sample of rows and extrapolated; the samples alternate
+with runs of `QCAD.fit`, so that both see the same machine. Writes `speed.json` next to this file, and the tables of
+docs/performance.md from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gower
+import numpy as np
+import pandas as pd
+from joblib import Parallel, cpu_count, delayed
+from quantile_forest import RandomForestQuantileRegressor
+
+from paribus import QCAD, _core
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "speed.json"
+PAGE = HERE.parent / "docs" / "performance.md"
+QUANTILES = [i / 100 for i in range(101)]
+Array = np.ndarray[Any, Any]
+
+
+@dataclass
+class Workload:
+    """A table whose first columns are contextual."""
+
+    name: str
+    context: Array
+    categorical: list[int]
+    behavior: Array
+
+    @property
+    def table(self) -> Array:
+        return np.column_stack([self.context, self.behavior])
+
+    def detector(self, **parameters: Any) -> QCAD:
+        n = self.context.shape[1]
+        return QCAD(
+            list(range(n)), list(range(n, n + self.behavior.shape[1])), categorical=self.categorical, **parameters
+        )
+
+
+def synthetic(n_rows: int = 2000, n_contextual: int = 20, n_categorical: int = 6, n_behavioral: int = 5) -> Workload:
+    """The paper's scheme S1: linear in contexts that are mixtures of five Gaussians, categories rounded."""
+    random = np.random.default_rng(0)
+    columns = []
+    for p in range(n_contextual):
+        category = p >= n_contextual - n_categorical
+        centers = random.integers(0, 11, 5).astype(float) if category else random.random(5)
+        spread = np.sqrt(np.abs(centers[:, None] - centers).sum() / 20 / 4)
+        values = centers[random.integers(0, 5, n_rows)] + random.normal(size=n_rows) * spread
+        columns.append(np.round(values) if category else values)
+    context = np.column_stack(columns)
+    n_used = min(n_behavioral, n_contextual)
+    coefficients = random.random((n_used, n_behavioral)) * (random.random((n_used, n_behavioral)) > 1 / 3)
+    behavior = context[:, :n_used] @ coefficients + random.uniform(0, 0.05, (n_rows, n_behavioral))
+    return Workload("S1", context, list(range(n_contextual - n_categorical, n_contextual)), behavior)
+
+
+def from_paper(name: str, file: str, n_contextual: int, categorical: list[int]) -> Workload | None:
+    """One of the paper's tables, if its folder is here."""
+    folder = Path(os.environ.get("PARIBUS_DATA", HERE.parent.parent / "shared" / "datasets"))
+    path = folder / "RawData" / file
+    if not path.exists():
+        print(f"{name} is left out: PARIBUS_DATA does not name the folder of the paper's data.")
+        return None
+    values = pd.read_csv(path, index_col=0).to_numpy(float)
+    return Workload(name, values[:, :n_contextual], categorical, values[:, n_contextual:])
+
+
+class Peer:
+    """One quantile-forest forest per row and feature, on the neighbours that the gower package gives."""
+
+    def __init__(self, workload: Workload, n_neighbors: int, n_trees: int) -> None:
+        self.workload = workload
+        self.n_trees = n_trees
+        start = time.perf_counter()
+        flags = [p in workload.categorical for p in range(workload.context.shape[1])]
+        distances = gower.gower_matrix(workload.context, cat_features=flags)
+        np.fill_diagonal(distances, np.inf)
+        self.neighbors = np.argpartition(distances, n_neighbors, axis=1)[:, :n_neighbors]
+        self.seconds_for_neighbors = time.perf_counter() - start
+
+    def judge(self, row: int, feature: int) -> Array:
+        """The percentiles of one row and feature."""
+        group = self.neighbors[row]
+        forest = RandomForestQuantileRegressor(
+            n_estimators=self.n_trees, min_samples_split=10, max_samples_leaf=None, random_state=0
+        )
+        forest.fit(self.workload.context[group], self.workload.behavior[group, feature])
+        percentiles: Array = forest.predict(
+            self.workload.context[row : row + 1], quantiles=QUANTILES, interpolation="lower"
+        )
+        return percentiles
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long it takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def compare(workload: Workload, n_rounds: int, n_trees: int = 10) -> dict[str, Any]:
+    """`QCAD.fit` against the peer, both on one core and both on all."""
+    n_rows, n_features = len(workload.context), workload.behavior.shape[1]
+    k = min(n_rows // 2, 500)
+    peer = Peer(workload, k, n_trees)
+    random = np.random.default_rng(1)
+    cores = int(cpu_count())
+    times: dict[str, list[float]] = {"ours": [], "ours_all": [], "peer": [], "peer_all": []}
+    table = workload.table
+    with Parallel(n_jobs=cores) as pool:
+        pool(delayed(peer.judge)(0, 0) for _ in range(cores))
+        for _ in range(n_rounds):
+            cells = [(int(random.integers(n_rows)), int(random.integers(n_features))) for _ in range(12)]
+            times["ours"].append(seconds(lambda: workload.detector(n_trees=n_trees, n_jobs=1).fit(table)))
+            times["peer"].append(seconds(lambda: [peer.judge(*cell) for cell in cells]) / len(cells))  # noqa: B023
+            times["ours_all"].append(seconds(lambda: workload.detector(n_trees=n_trees, n_jobs=cores).fit(table)))
+            times["peer_all"].append(
+                seconds(lambda: pool(delayed(peer.judge)(*cell) for cell in cells)) / len(cells)  # noqa: B023
+            )
+    median = {name: float(np.median(values)) for name, values in times.items()}
+    per_forest = n_rows * n_features
+    peer_one = median["peer"] * per_forest + peer.seconds_for_neighbors
+    peer_all = median["peer_all"] * per_forest + peer.seconds_for_neighbors
+    return {
+        "workload": workload.name,
+        "rows": n_rows,
+        "contextual": workload.context.shape[1],
+        "behavioral": n_features,
+        "seconds_one_core": median["ours"],
+        "seconds_all_cores": median["ours_all"],
+        "peer_seconds_one_core": peer_one,
+        "peer_seconds_all_cores": peer_all,
+        "times_faster_one_core": peer_one / median["ours"],
+        "times_faster_all_cores": peer_all / median["ours_all"],
+        "all_cores_against_peer_on_one": peer_one / median["ours_all"],
+    }
+
+
+def grow(quick: bool) -> list[dict[str, Any]]:
+    """Seconds as one size at a time grows, everything else staying put."""
+    base = {"n_rows": 5000, "n_contextual": 5, "n_behavioral": 3, "n_trees": 10}
+    sizes = {
+        "n_rows": [1000, 2000, 5000] if quick else [1000, 2000, 5000, 10_000, 20_000, 50_000],
+        "n_contextual": [5, 10] if quick else [5, 10, 20, 40],
+        "n_behavioral": [1, 3] if quick else [1, 3, 6, 12],
+        "n_trees": [10, 20] if quick else [10, 20, 50, 100],
+    }
+    rows = []
+    for what, values in sizes.items():
+        for value in values:
+            size = base | {what: value}
+            n_trees = size.pop("n_trees")
+            workload = synthetic(**size, n_categorical=2)
+            detector = workload.detector(n_trees=n_trees)
+            total = seconds(lambda: detector.fit(workload.table))  # noqa: B023
+            search = seconds(lambda: detector.reference_group(workload.table[:1000])) * size["n_rows"] / 1000  # noqa: B023
+            rows.append({"grows": what, "to": value, "seconds": total, "of_which_neighbours": search})
+            print(f"  {what} = {value:,}: {total:.2f} s, neighbours about {search:.2f} s", flush=True)
+    return rows
+
+
+def peak_memory(n_rows: int) -> dict[str, Any]:
+    """The memory of a process that fits so many rows, and of one that only makes the table."""
+    peaks = []
+    for fit in (0, 1):
+        code = [sys.executable, __file__, "--memory-of", str(n_rows), "--fit", str(fit)]
+        peaks.append(int(subprocess.run(code, capture_output=True, text=True, check=True).stdout))
+    return {"rows": n_rows, "megabytes_in_all": peaks[1] / 1024, "megabytes_for_the_fit": (peaks[1] - peaks[0]) / 1024}
+
+
+def measure(quick: bool) -> dict[str, Any]:
+    """Everything."""
+    workloads = [
+        from_paper("Concrete", "Concrete.csv", 8, []),
+        from_paper("Abalone", "abalone.csv", 4, [0]),
+        synthetic(),
+    ]
+    comparisons = []
+    for workload in workloads:
+        if workload is not None:
+            row = compare(workload, n_rounds=2 if quick else 7)
+            comparisons.append(row)
+            print(
+                f"{row['workload']}: {row['times_faster_one_core']:.0f} times faster on one core, "
+                f"{row['times_faster_all_cores']:.0f} on all cores of both, "
+                f"{row['all_cores_against_peer_on_one']:.0f} on all against the peer on one",
+                flush=True,
+            )
+    keys = ("times_faster_one_core", "times_faster_all_cores", "all_cores_against_peer_on_one")
+    means = {key: float(np.exp(np.mean([np.log(row[key]) for row in comparisons]))) for key in keys}
+    print("Geometric means: " + ", ".join(f"{key} {value:.0f}" for key, value in means.items()), flush=True)
+    print("Growth:", flush=True)
+    return {
+        "machine": {"cores": int(cpu_count()), "kernel": _core.kernel(), "python": platform.python_version()},
+        "comparisons": comparisons,
+        "geometric_means": means,
+        "growth": grow(quick),
+        "memory": peak_memory(5000 if quick else 50_000),
+    }
+
+
+def write_page(results: dict[str, Any]) -> None:
+    """Puts the tables into docs/performance.md, between its marks."""
+    lines = [
+        f"Measured on {results['machine']['cores']} cores with the `{results['machine']['kernel']}` kernel, "
+        f"Python {results['machine']['python']}; 10 trees, k = 500.",
+        "",
+        "| workload | rows | contextual | behavioural | paribus, one core | peer, one core "
+        "| times faster, one core each | times faster, all cores each | all cores against the peer on one |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in results["comparisons"]:
+        lines.append(
+            f"| {row['workload']} | {row['rows']:,} | {row['contextual']} | {row['behavioral']} "
+            f"| {row['seconds_one_core']:.2f} s | {row['peer_seconds_one_core']:,.0f} s "
+            f"| **{row['times_faster_one_core']:.0f}** | {row['times_faster_all_cores']:.0f} "
+            f"| {row['all_cores_against_peer_on_one']:.0f} |"
+        )
+    means = results["geometric_means"]
+    lines += [
+        f"| geometric mean | | | | | | **{means['times_faster_one_core']:.0f}** "
+        f"| {means['times_faster_all_cores']:.0f} | {means['all_cores_against_peer_on_one']:.0f} |",
+        "",
+        "Growth, all cores, from 5,000 rows, 5 contextual and 3 behavioural features and 10 trees:",
+        "",
+        "| what grows | to | seconds | of which neighbours, about |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {row['grows']} | {row['to']:,} | {row['seconds']:.2f} | {row['of_which_neighbours']:.2f} |"
+        for row in results["growth"]
+    ]
+    memory = results["memory"]
+    lines += [
+        "",
+        f"Peak memory of a process that fits {memory['rows']:,} rows (5 contextual, 3 behavioural): "
+        f"{memory['megabytes_in_all']:.0f} MB in all, {memory['megabytes_for_the_fit']:.0f} MB of it for the fit.",
+    ]
+    begin, end = "<!-- speed: begin -->", "<!-- speed: end -->"
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    PAGE.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
+    parser.add_argument("--page-only", action="store_true", help="write the page again from speed.json")
+    parser.add_argument("--memory-of", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--fit", type=int, default=1, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.memory_of:
+        workload = synthetic(arguments.memory_of, 5, 2, 3)
+        table = workload.table
+        if arguments.fit:
+            workload.detector(n_trees=10).fit(table)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        return
+    if not arguments.page_only:
+        results = measure(arguments.quick)
+        if arguments.quick:
+            return
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    write_page(json.loads(RESULTS.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()

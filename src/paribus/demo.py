@@ -1,0 +1,53 @@
+"""`python -m paribus.demo`: the strangest days of a made-up country's weather, each with the reason."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from paribus import QCAD, datasets
+
+TOP = 6
+
+
+def main() -> None:
+    """Finds the anomalies of the bundled weather table and prints them."""
+    console = Console()
+    weather = datasets.load("weather")
+    n_rows = len(weather.table["month"])
+    start = time.perf_counter()
+    detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+    seconds = time.perf_counter() - start
+    console.print(
+        f"Each of {n_rows:,} days compared with the {detector.n_neighbors_} days most like it in "
+        f"{', '.join(weather.contextual[:-1])} and {weather.contextual[-1]}, in {seconds:.1f} s.\n"
+    )
+
+    top = np.argsort(-detector.anomaly_scores_, kind="stable")[:TOP]
+    rows = {name: [column[i] for i in top] for name, column in weather.table.items()}
+    percentiles = detector.percentiles(rows)
+    parts = detector.partial_scores(rows)
+    shown = RichTable(title="The strangest days, given when and where they were")
+    for heading in ("row", "when and where", "score", "mostly for its", "90 % there", "in the whole table"):
+        shown.add_column(heading, justify="right" if heading in ("row", "score") else "left")
+    for place, row in enumerate(top):
+        strongest = max(range(len(weather.behavioral)), key=lambda f: parts[weather.behavioral[f]][place])
+        name = weather.behavioral[strongest]
+        low, high = percentiles[place, strongest, [5, 95]]
+        shown.add_row(
+            str(row),
+            f"{rows['month'][place]}, {rows['elevation'][place]:,.0f} m, {rows['zone'][place]}",
+            f"{detector.anomaly_scores_[row]:.1f}",
+            f"{name} {rows[name][place]}",
+            f"{low} to {high}",
+            f"higher than {np.mean(np.array(weather.table[name], dtype=float) < rows[name][place]):.0%}",
+        )
+    console.print(shown)
+    console.print("Most of these values are ordinary in the table. They are rare where they stand.")
+
+
+if __name__ == "__main__":
+    main()

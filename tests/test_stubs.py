@@ -1,0 +1,17 @@
+"""The committed stub of the engine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+
+def test_the_stub_is_the_one_that_the_module_gives(tmp_path: Path) -> None:
+    """Tests that _core.pyi says what the compiled module has."""
+    generated = tmp_path / "_core.pyi"
+    subprocess.run(
+        [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "paribus._core", "-o", str(generated)], check=True
+    )
+    assert generated.read_text() == files("paribus").joinpath("_core.pyi").read_text()
