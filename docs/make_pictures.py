@@ -1,0 +1,64 @@
+"""Draws the pictures of the README and the docs from the bundled data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from paribus import QCAD, datasets
+
+FOLDER = Path(__file__).parent / "pictures"
+GREY, BLUE, RED = "#9aa0a6", "#0072b2", "#d55e00"
+
+
+def draw_idea() -> None:
+    """One value, against the whole table and against comparable rows."""
+    weather = datasets.load("weather")
+    detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+    row = 137
+    own = {name: column[row] for name, column in weather.table.items()}
+    alone = {name: [value] for name, value in own.items()}
+    taus = detector.percentiles(alone)[0, 0]
+    temperature = np.array(weather.table["temperature"], dtype=float)
+    value = float(own["temperature"])
+    n_comparable = detector.n_neighbors_
+    place = f"{own['month']}, {own['elevation']:,.0f} m"
+
+    plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), sharex=True, layout="constrained")
+    bins = np.arange(-18, 30, 1.5)
+    left.hist(temperature, bins, color=GREY)
+    left.set_title(f"Among all {len(temperature):,} days: ordinary", loc="left")
+    right.hist(taus, bins, color="#9ecae1")
+    right.axvspan(taus[5], taus[95], ymax=0.04, color=BLUE, lw=0)
+    right.set_title(f"For {place}: not at all", loc="left")
+    for axes in (left, right):
+        axes.axvline(value, color=RED, lw=2.5)
+        axes.set_xlabel("temperature, °C")
+        axes.annotate(
+            f"{value:.1f} °C",
+            (value, axes.get_ylim()[1] * 0.93),
+            xytext=(6, 0),
+            textcoords="offset points",
+            color=RED,
+            weight="bold",
+        )
+    left.set_ylabel("days")
+    right.set_ylabel("share of such days, %")
+    right.text(
+        -5,
+        right.get_ylim()[1] * 0.6,
+        f"learnt from the {n_comparable}\nmost comparable days:\n90 % lie between\n{taus[5]:.1f} and {taus[95]:.1f} °C",
+        color=BLUE,
+    )
+    figure.savefig(FOLDER / "idea.png", dpi=160)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    draw_idea()
