@@ -12,6 +12,9 @@ from paribus import _core
 
 Array = np.ndarray[Any, Any]
 
+# A value far outside.
+GLITCH = 2.0**30
+
 
 @dataclass
 class Case:
@@ -59,9 +62,9 @@ def _column(random: np.random.Generator, n: int, kind: str) -> Array:
     elif kind == "dyadic":
         column = random.integers(-64, 64, n) / 16.0
     elif kind == "glitch":
-        # One value far outside: the grid of its group is wide.
+        # The grid of its group is wide.
         column = random.integers(0, 20, n).astype(float)
-        column[random.integers(n)] = 2.0**30
+        column[random.integers(n)] = GLITCH
     elif kind == "constant":
         column = np.full(n, 3.0)
     else:

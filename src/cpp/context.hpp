@@ -16,6 +16,8 @@ struct ContextFeature {
     bool has_missing;
     /// 1 / range of the fitted numbers; 0 when all of them are equal. Unused for categories.
     double inverse_range;
+    /// One more than the highest code of a category; 0 for numbers.
+    std::size_t n_codes;
     /// One value per row.
     const double *values;
 };

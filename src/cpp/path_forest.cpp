@@ -31,8 +31,8 @@ constexpr float nearly = 0.999f;
 constexpr float slack = 4096.0f;
 // Relative to a node's multiplicity: a contrast that is nothing but rounding.
 constexpr float negligible = 0x1p-20f;
-// Below this merit, in steps of the grid, a finer grid is tried.
-constexpr double coarse_merit = 0x1p26;
+// A merit below this, in squared steps of a grid of so many bits, asks for a finer grid.
+double coarse_merit(int grid_bits) { return __builtin_ldexp(1.0, 2 * grid_bits - 18); }
 
 // One member in every lane.
 struct Row {
@@ -193,9 +193,9 @@ private:
         for (Split &best : splits_) best = no_split;
         find_splits(depth, growing_);
         std::uint32_t refined = 0;
+        const double coarse = coarse_merit(task_.grid_bits);
         for (std::size_t lane = 0; lane < n_trees_; ++lane) {
-            const double n = total_[lane];
-            if (is_growing(lane) && splits_[lane].merit * 4.0 < coarse_merit * n * n && refine(lane)) {
+            if (is_growing(lane) && in_steps(splits_[lane].merit, lane) < coarse && refine(lane)) {
                 refined |= 1u << lane;
                 splits_[lane] = no_split;
                 bar_.set(lane, 0.0f);
@@ -205,6 +205,12 @@ private:
         for (std::size_t lane = 0; lane < n_trees_; ++lane) {
             if (is_growing(lane) && splits_[lane].merit == 0.0) close(lane);
         }
+    }
+
+    // A merit on the scale of the screen: the square of the contrast in steps, over the product.
+    double in_steps(double merit, std::size_t lane) const {
+        const double n = total_[lane];
+        return merit * 4.0 / (n * n);
     }
 
     // Puts a lane's moments on the finest grid; false if they are on it already.
@@ -391,11 +397,12 @@ private:
     // Has a closer look at the blocks that could beat the bar.
     void examine(std::size_t open, const Screen &screen) {
         const std::size_t last = n_entries_ - 1;
-        const Floats bar = bar_for(open);
+        Floats bar = bar_for(open);
         const Block *block = blocks_of(open);
         for (std::size_t begin = 0; begin < last; begin += block_size, ++block) {
             if (any(block->squares > bar * block->product)) {
                 examine_block(open, begin, begin + block_size < last ? begin + block_size : last, *block, screen, bar);
+                bar = bar_for(open);
             }
         }
     }
@@ -442,6 +449,8 @@ private:
         Split &best = splits_[lane];
         if (merit > best.merit || (merit == best.merit && merit > 0.0 && feature < best.feature)) {
             best = {merit, feature, at, left, left_sum};
+            const float bar = static_cast<float>(in_steps(merit, lane)) * nearly - slack;
+            if (bar > bar_[lane]) bar_.set(lane, bar);
         }
     }
 

@@ -55,10 +55,8 @@ ReferenceGroup::ReferenceGroup(const FittedTable &table, std::size_t k)
     sorted_behavior_.reserve(k);
     for (std::size_t f = 0; f < p_; ++f) {
         const ContextFeature &feature = table.context().features[f];
-        if (feature.kind != FeatureKind::categorical) continue;
-        double highest = -1.0;
-        for (std::size_t i = 0; i < table.n_rows(); ++i) highest = std::fmax(highest, feature.values[i]);
-        local_of_code_[f].assign(static_cast<std::size_t>(highest + 1.0) + 2, absent);
+        // Two more: for missing, and for what no fitted row has.
+        if (feature.kind == FeatureKind::categorical) local_of_code_[f].assign(feature.n_codes + 2, absent);
     }
 }
 
@@ -129,10 +127,10 @@ void ReferenceGroup::lay_grid() {
 void ReferenceGroup::number_categories(std::size_t feature) {
     const double *codes = table_.context().features[feature].values;
     std::vector<std::uint16_t> &local_of_code = local_of_code_[feature];
-    // Missing is a category of its own, behind the others; so is one that no fitted row has, and nobody is in it.
-    const auto index = [&](double code) {
-        const std::size_t n = local_of_code.size();
-        return std::isnan(code) ? n - 2 : std::min(static_cast<std::size_t>(code), n - 1);
+    // Behind the fitted categories: missing is one of its own, and one that no fitted row has is another, with nobody.
+    const auto index = [n_codes = table_.context().features[feature].n_codes](double code) {
+        if (std::isnan(code)) return n_codes;
+        return code < static_cast<double>(n_codes) ? static_cast<std::size_t>(code) : n_codes + 1;
     };
     std::uint16_t n_local = 0;
     for (std::size_t i = 0; i < k_; ++i) {
