@@ -12,6 +12,7 @@
 
 #include "engine.hpp"
 #include "kernel.hpp"
+#include "path_forest.hpp"
 #include "row_index.hpp"
 
 namespace nb = nanobind;
@@ -58,6 +59,9 @@ public:
         const std::size_t k = multiplicities.shape(0);
         require(k >= 1 && k <= 65535 && k <= table_.n_rows(), "1 to 65,535 neighbours, and no more than rows");
         require(multiplicities.shape(1) >= 1 && multiplicities.shape(1) <= 10000, "1 to 10,000 trees");
+        for (std::size_t i = 0; i < multiplicities.size(); ++i) {
+            require(multiplicities.data()[i] <= paribus::max_multiplicity, "a multiplicity above 31");
+        }
         require(min_samples_split >= 2, "min_samples_split: at least 2");
         require(n_quantiles >= 1, "n_quantiles: at least 1");
         parameters_.n_neighbors = k;

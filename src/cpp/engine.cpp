@@ -21,7 +21,7 @@ constexpr std::size_t alignment = 64;
 // The trees of all rows, dealt out to the lanes of the kernel.
 struct Packs {
     std::size_t n_packs;
-    std::vector<std::int32_t> multiplicities;
+    std::vector<std::uint8_t> multiplicities;
 
     Packs(const ForestParameters &parameters, std::size_t lanes)
         : n_packs((parameters.n_trees + lanes - 1) / lanes), multiplicities(n_packs * parameters.n_neighbors * lanes) {

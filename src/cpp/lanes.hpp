@@ -133,6 +133,74 @@ inline Floats to_floats(const Ints &v) {
     return result;
 }
 
+/// Sixteen lanes of small counts, in one vector of bytes.
+struct Bytes {
+    typedef std::uint8_t Vector __attribute__((vector_size(n_lanes)));
+
+    Vector part = {};
+
+    static Bytes load(const std::uint8_t *values) {
+        Bytes result;
+        __builtin_memcpy(&result.part, values, sizeof result.part);
+        return result;
+    }
+
+    std::uint8_t operator[](std::size_t lane) const { return part[lane]; }
+    Bytes &operator+=(const Bytes &other) {
+        part += other.part;
+        return *this;
+    }
+};
+
+inline Ints to_ints(const Bytes &v) {
+    Ints result;
+#if defined(__AVX512F__)
+    result.part[0] = reinterpret_cast<Ints::Vector>(_mm512_cvtepu8_epi32(reinterpret_cast<__m128i>(v.part)));
+#elif defined(__AVX2__)
+    const auto bytes = reinterpret_cast<__m128i>(v.part);
+    result.part[0] = reinterpret_cast<Ints::Vector>(_mm256_cvtepu8_epi32(bytes));
+    result.part[1] = reinterpret_cast<Ints::Vector>(_mm256_cvtepu8_epi32(_mm_unpackhi_epi64(bytes, bytes)));
+#elif defined(__SSE2__)
+    const auto bytes = reinterpret_cast<__m128i>(v.part);
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i low = _mm_unpacklo_epi8(bytes, zero), high = _mm_unpackhi_epi8(bytes, zero);
+    result.part[0] = reinterpret_cast<Ints::Vector>(_mm_unpacklo_epi16(low, zero));
+    result.part[1] = reinterpret_cast<Ints::Vector>(_mm_unpackhi_epi16(low, zero));
+    result.part[2] = reinterpret_cast<Ints::Vector>(_mm_unpacklo_epi16(high, zero));
+    result.part[3] = reinterpret_cast<Ints::Vector>(_mm_unpackhi_epi16(high, zero));
+#else
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) result.set(lane, v[lane]);
+#endif
+    return result;
+}
+
+/// Of numbers from 0 to 127.
+inline Bytes to_bytes(const Ints &v) {
+    Bytes result;
+#if defined(__AVX512F__)
+    result.part = reinterpret_cast<Bytes::Vector>(_mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(v.part[0])));
+#elif defined(__AVX2__)
+    const __m256i packed =
+        _mm256_packs_epi32(reinterpret_cast<__m256i>(v.part[0]), reinterpret_cast<__m256i>(v.part[1]));
+    const __m256i words = _mm256_permute4x64_epi64(packed, 0xd8);
+    result.part = reinterpret_cast<Bytes::Vector>(
+        _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+#elif defined(__SSE2__)
+    const __m128i low = _mm_packs_epi32(reinterpret_cast<__m128i>(v.part[0]), reinterpret_cast<__m128i>(v.part[1]));
+    const __m128i high = _mm_packs_epi32(reinterpret_cast<__m128i>(v.part[2]), reinterpret_cast<__m128i>(v.part[3]));
+    result.part = reinterpret_cast<Bytes::Vector>(_mm_packus_epi16(low, high));
+#else
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) result.part[lane] = static_cast<std::uint8_t>(v[lane]);
+#endif
+    return result;
+}
+
+inline bool any(const Bytes &v) {
+    std::uint64_t words[2];
+    __builtin_memcpy(words, &v.part, sizeof words);
+    return (words[0] | words[1]) != 0;
+}
+
 inline bool any(const Ints &mask) {
 #if defined(__AVX512F__)
     return _mm512_test_epi32_mask(reinterpret_cast<__m512i>(mask.part[0]), reinterpret_cast<__m512i>(mask.part[0])) !=

@@ -15,88 +15,94 @@ constexpr std::size_t n_buckets = 1024;
 }  // namespace
 
 NeighborSearch::NeighborSearch(const ContextView &table, std::size_t k)
-    : table_(table), k_(std::min(k, table.n_rows)), distances_(chunk), counts_(chunk), bucket_ends_(n_buckets + 1) {
-    found_.reserve(4 * k_ + 2 * chunk);
-    sorted_.reserve(4 * k_ + 2 * chunk);
+    : table_(table),
+      k_(std::min(k, table.n_rows)),
+      chunk_distances_(chunk),
+      chunk_counts_(chunk),
+      distances_(4 * k_ + 2 * chunk),
+      rows_(distances_.size()),
+      buckets_(distances_.size()),
+      bucket_ends_(n_buckets + 1) {
+    nearest_.reserve(distances_.size());
 }
 
 const std::vector<Neighbor> &NeighborSearch::search(const double *query, std::uint32_t excluded) {
     const auto distances_to = kernel().gower_distances;
-    const std::size_t limit = 4 * k_ + chunk;
     // Nothing at or beyond this distance can still enter: an equal row further down loses the tie.
     double bound = std::numeric_limits<double>::infinity();
-    found_.clear();
+    n_found_ = 0;
     for (std::size_t begin = 0; begin < table_.n_rows; begin += chunk) {
         const std::size_t end = std::min(begin + chunk, table_.n_rows);
-        distances_to(table_, query, begin, end, distances_.data(), counts_.data());
-        if (excluded >= begin && excluded < end) distances_[excluded - begin] = std::numeric_limits<double>::infinity();
-
-        const std::size_t before = found_.size();
-        found_.resize(before + (end - begin));
-        Neighbor *next = found_.data() + before;
-        for (std::size_t i = 0; i < end - begin; ++i) {
-            *next = {distances_[i], static_cast<std::uint32_t>(begin + i)};
-            next += distances_[i] < bound;
+        distances_to(table_, query, begin, end, chunk_distances_.data(), chunk_counts_.data());
+        if (excluded >= begin && excluded < end) {
+            chunk_distances_[excluded - begin] = std::numeric_limits<double>::infinity();
         }
-        found_.resize(static_cast<std::size_t>(next - found_.data()));
-        if (found_.size() > limit) {
+        for (std::size_t i = 0; i < end - begin; ++i) {
+            distances_[n_found_] = chunk_distances_[i];
+            rows_[n_found_] = static_cast<std::uint32_t>(begin + i);
+            n_found_ += chunk_distances_[i] < bound;
+        }
+        if (n_found_ > 4 * k_ + chunk) {
             keep_nearest();
-            if (found_.size() == k_) bound = found_.back().distance;
+            bound = nearest_.back().distance;
         }
     }
     keep_nearest();
-    return found_;
+    return nearest_;
 }
 
 // Sorts by distance, stably, and cuts after k: distances into buckets of equal width, then each bucket by itself.
 void NeighborSearch::keep_nearest() {
-    if (found_.empty()) return;
-    const auto closer = [](const Neighbor &a, const Neighbor &b) { return a.distance < b.distance; };
-    const auto [low, high] = std::minmax_element(found_.begin(), found_.end(), closer);
-    const double base = low->distance;
-    const double width = (high->distance - base) / (n_buckets - 1);
-    // All equal (or so close that the buckets have no width): one stable sort does it.
-    if (!(width > std::numeric_limits<double>::min())) {
-        std::stable_sort(found_.begin(), found_.end(), closer);
-        found_.resize(std::min(found_.size(), k_));
-        return;
+    nearest_.clear();
+    if (n_found_ == 0) return;
+    double low = distances_[0], high = distances_[0];
+    for (std::size_t i = 0; i < n_found_; ++i) {
+        low = distances_[i] < low ? distances_[i] : low;
+        high = distances_[i] > high ? distances_[i] : high;
     }
-    const double scale = 1.0 / width;
-    const auto bucket_of = [&](const Neighbor &n) {
-        return std::min(static_cast<std::size_t>((n.distance - base) * scale), n_buckets - 1);
-    };
+    // Without a width (all equal, or nearly), everything is in the first bucket.
+    const double width = (high - low) / n_buckets;
+    const double scale = width > std::numeric_limits<double>::min() ? 1.0 / width : 0.0;
+    for (std::size_t i = 0; i < n_found_; ++i) {
+        const auto bucket = static_cast<std::int32_t>((distances_[i] - low) * scale);
+        buckets_[i] = static_cast<std::uint16_t>(std::min(bucket, static_cast<std::int32_t>(n_buckets - 1)));
+    }
 
     std::fill(bucket_ends_.begin(), bucket_ends_.end(), 0);
-    for (const Neighbor &n : found_) ++bucket_ends_[bucket_of(n) + 1];
+    for (std::size_t i = 0; i < n_found_; ++i) ++bucket_ends_[buckets_[i] + 1];
     std::size_t last = 0;
     while (last + 1 < n_buckets && bucket_ends_[last + 1] < k_) {
         bucket_ends_[last + 2] += bucket_ends_[last + 1];
         ++last;
     }
     // Buckets after `last` lie wholly beyond the k-th neighbour.
-    sorted_.resize(bucket_ends_[last + 1]);
-    for (const Neighbor &n : found_) {
-        const std::size_t bucket = bucket_of(n);
-        if (bucket <= last) sorted_[bucket_ends_[bucket]++] = n;
+    nearest_.resize(bucket_ends_[last + 1]);
+    for (std::size_t i = 0; i < n_found_; ++i) {
+        if (buckets_[i] <= last) nearest_[bucket_ends_[buckets_[i]]++] = {distances_[i], rows_[i]};
     }
-    std::size_t begin = 0;
+    const auto closer = [](const Neighbor &a, const Neighbor &b) { return a.distance < b.distance; };
+    auto begin = nearest_.begin();
     for (std::size_t bucket = 0; bucket <= last; ++bucket) {
-        const std::size_t end = bucket_ends_[bucket];
+        const auto end = nearest_.begin() + bucket_ends_[bucket];
         if (end - begin > 16) {
-            std::stable_sort(sorted_.begin() + static_cast<std::ptrdiff_t>(begin),
-                             sorted_.begin() + static_cast<std::ptrdiff_t>(end), closer);
+            if (!std::is_sorted(begin, end, closer)) std::stable_sort(begin, end, closer);
         } else {
-            for (std::size_t i = begin + 1; i < end; ++i) {
-                const Neighbor moving = sorted_[i];
-                std::size_t to = i;
-                for (; to > begin && moving.distance < sorted_[to - 1].distance; --to) sorted_[to] = sorted_[to - 1];
-                sorted_[to] = moving;
+            for (auto next = begin; next != end; ++next) {
+                const Neighbor moving = *next;
+                auto to = next;
+                for (; to != begin && moving.distance < (to - 1)->distance; --to) *to = *(to - 1);
+                *to = moving;
             }
         }
         begin = end;
     }
-    sorted_.resize(std::min(sorted_.size(), k_));
-    found_.swap(sorted_);
+    nearest_.resize(std::min(nearest_.size(), k_));
+
+    n_found_ = nearest_.size();
+    for (std::size_t i = 0; i < n_found_; ++i) {
+        distances_[i] = nearest_[i].distance;
+        rows_[i] = nearest_[i].row;
+    }
 }
 
 }  // namespace paribus

@@ -29,11 +29,14 @@ private:
 
     ContextView table_;
     std::size_t k_;
+    std::vector<double> chunk_distances_, chunk_counts_;
+    // What was found so far, and how much of it: the nearest first up to the last call of keep_nearest, then as found.
     std::vector<double> distances_;
-    std::vector<double> counts_;
-    std::vector<Neighbor> found_;
-    std::vector<Neighbor> sorted_;
+    std::vector<std::uint32_t> rows_;
+    std::size_t n_found_ = 0;
+    std::vector<std::uint16_t> buckets_;
     std::vector<std::uint32_t> bucket_ends_;
+    std::vector<Neighbor> nearest_;
 };
 
 }  // namespace paribus

@@ -4,9 +4,9 @@
 #include "lanes.hpp"
 
 // How it works. Trees are lanes: a pack of them is grown in step, level by level, each lane with its own node. A member
-// of the group is one row: its multiplicity in each lane (0 where the lane's node does not hold it) and its moment
-// (multiplicity x centred behaviour). So one pass along a feature's order tries every threshold of every tree in the
-// pack, without a gather. Members that no lane holds any more are dropped from the orders as they thin out.
+// of the group is one row of multiplicities, a lane per tree (0 where the lane's node does not hold it), and one of
+// moments (multiplicity x centred behaviour). So one pass along a feature's order tries every threshold of every tree
+// in the pack, without a gather. Members that no lane holds any more are dropped from the orders as they thin out.
 //
 // Splits are chosen as CART does, by the squared error, and exactly: behaviour is brought to a grid of whole numbers,
 // so that the sums on both sides of a split are exact, and so is the comparison of two splits. Splits that part a node
@@ -33,12 +33,6 @@ constexpr float slack = 4096.0f;
 constexpr float negligible = 0x1p-20f;
 // A merit below this, in squared steps of a grid of so many bits, asks for a finer grid.
 double coarse_merit(int grid_bits) { return __builtin_ldexp(1.0, 2 * grid_bits - 18); }
-
-// One member in every lane.
-struct Row {
-    Ints multiplicity;
-    Ints moment;  // doubled
-};
 
 // The members that lanes keep after a split of this feature: rank ^ flip > threshold.
 struct Cut {
@@ -97,10 +91,11 @@ public:
             pointer = static_cast<decltype(&*pointer)>(static_cast<void *>(memory));
             memory += n * sizeof *pointer;
         };
-        take(rows_, k_);
+        take(moments_, k_);
         take(cuts_, n_lanes);
         take(wanted_, p_);
         take(blocks_, p_ * (k_ / block_size + 1));
+        take(multiplicities_, k_);
         take(features_, p_);
         take(orders_, p_ * k_);
         take(members_, k_);
@@ -149,12 +144,14 @@ private:
         total_ = distinct_ = Ints{};
         n_members_ = 0;
         for (std::size_t i = 0; i < k_; ++i) {
-            const Ints multiplicity = Ints::load(drawn_ + i * n_lanes);
-            rows_[i].multiplicity = rows_[i].moment = Ints{};
-            alive_[i] = any(multiplicity) && task_.behavior[i] == task_.behavior[i];
+            const Bytes drawn = Bytes::load(drawn_ + i * n_lanes);
+            moments_[i] = Ints{};
+            multiplicities_[i] = Bytes{};
+            alive_[i] = any(drawn) && task_.behavior[i] == task_.behavior[i];
             if (!alive_[i]) continue;
             members_[n_members_++] = static_cast<std::uint16_t>(i);
-            rows_[i].multiplicity = multiplicity;
+            multiplicities_[i] = drawn;
+            const Ints multiplicity = to_ints(drawn);
             sum += multiplicity * Ints::all(task_.grid_behavior[i]);
             total_ += multiplicity;
             distinct_ -= multiplicity > Ints{};
@@ -163,7 +160,7 @@ private:
         for (std::size_t place = 0; place < n_members_; ++place) {
             const std::size_t i = members_[place];
             const Ints centered = Ints::all(task_.grid_behavior[i]) - shift_;
-            rows_[i].moment = rows_[i].multiplicity * (centered + centered);
+            moments_[i] = to_ints(multiplicities_[i]) * (centered + centered);
         }
         for (std::size_t lane = 0; lane < n_lanes; ++lane) scale_[lane] = task_.grid_scale;
     }
@@ -183,7 +180,7 @@ private:
         const std::uint64_t unit = weight_unit / static_cast<std::uint64_t>(total_[lane]);
         for (std::size_t place = 0; place < n_members_; ++place) {
             const std::size_t i = members_[place];
-            task_.weights[i] += static_cast<std::uint64_t>(rows_[i].multiplicity[lane]) * unit;
+            task_.weights[i] += multiplicities_[i][lane] * unit;
         }
     }
 
@@ -218,7 +215,7 @@ private:
         double low = __builtin_inf(), high = -__builtin_inf();
         for (std::size_t place = 0; place < n_members_; ++place) {
             const std::size_t i = members_[place];
-            if (rows_[i].multiplicity[lane] == 0) continue;
+            if (multiplicities_[i][lane] == 0) continue;
             const double behavior = task_.behavior[i];
             low = behavior < low ? behavior : low;
             high = behavior > high ? behavior : high;
@@ -229,16 +226,16 @@ private:
         std::int32_t sum = 0;
         for (std::size_t place = 0; place < n_members_; ++place) {
             const std::size_t i = members_[place];
-            if (rows_[i].multiplicity[lane] == 0) continue;
-            sum += rows_[i].multiplicity[lane] * grid_step(task_.behavior[i], low, scale, task_.grid_bits);
+            if (multiplicities_[i][lane] == 0) continue;
+            sum += multiplicities_[i][lane] * grid_step(task_.behavior[i], low, scale, task_.grid_bits);
         }
         const std::int32_t center = floor_divide(sum, total_[lane]);
         remainder_.set(lane, sum - center * total_[lane]);
         for (std::size_t place = 0; place < n_members_; ++place) {
             const std::size_t i = members_[place];
-            if (rows_[i].multiplicity[lane] == 0) continue;
+            if (multiplicities_[i][lane] == 0) continue;
             const std::int32_t step = grid_step(task_.behavior[i], low, scale, task_.grid_bits);
-            rows_[i].moment.set(lane, 2 * rows_[i].multiplicity[lane] * (step - center));
+            moments_[i].set(lane, 2 * multiplicities_[i][lane] * (step - center));
         }
         return true;
     }
@@ -312,11 +309,18 @@ private:
         Ints left = {};
         Ints excess = Ints{} - remainder_;
         Block *block = blocks_of(open);
+        Bytes count = {};
+        std::size_t n_counted = 0;
         for (std::size_t i = 0; i < last; ++i) {
-            const Row &row = rows_[order[i] & position_mask];
-            left += row.multiplicity;
-            excess += row.moment;
-            if ((order[i] ^ order[i + 1]) >> rank_shift == 0) continue;
+            const std::size_t member = order[i] & position_mask;
+            count += multiplicities_[member];
+            excess += moments_[member];
+            const bool tied = (order[i] ^ order[i + 1]) >> rank_shift == 0;
+            if (tied && ++n_counted < block_size) continue;
+            left += to_ints(count);
+            count = Bytes{};
+            n_counted = 0;
+            if (tied) continue;
             const Floats left_side = to_floats(left);
             const Floats contrast = to_floats(excess) + (screen.remainder - left_side * screen.slope);
             block->left = left;
@@ -362,12 +366,14 @@ private:
             block->left = left;
             block->excess = excess;
             Ints highest = excess, lowest = excess;
+            Bytes count = {};
             if (begin + block_size <= last) {
 #pragma GCC unroll 8
-                for (std::size_t i = 0; i < block_size; ++i) pass(order[begin + i], left, excess, highest, lowest);
+                for (std::size_t i = 0; i < block_size; ++i) pass(order[begin + i], count, excess, highest, lowest);
             } else {
-                for (std::size_t i = begin; i < last; ++i) pass(order[i], left, excess, highest, lowest);
+                for (std::size_t i = begin; i < last; ++i) pass(order[i], count, excess, highest, lowest);
             }
+            left += to_ints(count);
             const std::size_t end = begin + block_size < last ? begin + block_size : last;
             const Floats left_after = to_floats(left);
             const Floats product_after = left_after * (screen.total - left_after);
@@ -409,10 +415,9 @@ private:
 
     Block *blocks_of(std::size_t open) const { return blocks_ + open * (k_ / block_size + 1); }
 
-    void pass(std::uint32_t entry, Ints &left, Ints &excess, Ints &highest, Ints &lowest) const {
-        const Row &row = rows_[entry & position_mask];
-        left += row.multiplicity;
-        excess += row.moment;
+    void pass(std::uint32_t entry, Bytes &count, Ints &excess, Ints &highest, Ints &lowest) const {
+        count += multiplicities_[entry & position_mask];
+        excess += moments_[entry & position_mask];
         highest = larger(highest, excess);
         lowest = smaller(lowest, excess);
     }
@@ -423,9 +428,8 @@ private:
         const std::uint32_t *order = features_[open].order;
         Ints left = block.left, excess = block.excess;
         for (std::size_t i = begin; i < end; ++i) {
-            const Row &row = rows_[order[i] & position_mask];
-            left += row.multiplicity;
-            excess += row.moment;
+            left += to_ints(multiplicities_[order[i] & position_mask]);
+            excess += moments_[order[i] & position_mask];
             if ((order[i] ^ order[i + 1]) >> rank_shift == 0) continue;
             const Floats left_side = to_floats(left);
             const Floats contrast = to_floats(excess) + (screen.remainder - left_side * screen.slope);
@@ -468,7 +472,7 @@ private:
             const GroupFeature &feature = task_.features[best.feature];
             const std::uint32_t *order = order_of(best.feature);
             std::size_t next = best.at + 1;
-            while (rows_[order[next] & position_mask].multiplicity[lane] == 0) ++next;
+            while (multiplicities_[order[next] & position_mask][lane] == 0) ++next;
             const std::uint32_t left_rank = order[best.at] >> rank_shift;
             const double below = feature.values[left_rank], above = feature.values[order[next] >> rank_shift];
             double threshold = below * 0.5 + above * 0.5;
@@ -500,12 +504,11 @@ private:
                 const Ints rank = Ints::all(task_.ranks[cuts_[c].feature * k_ + i]);
                 keep &= (rank ^ cuts_[c].flip) > cuts_[c].threshold;
             }
-            const Ints multiplicity = rows_[i].multiplicity & keep;
-            rows_[i].multiplicity = multiplicity;
-            rows_[i].moment = (rows_[i].moment & keep) - multiplicity * shift;
-            const Ints present = multiplicity > Ints{};
-            distinct_ -= present;
-            alive_[i] = any(present);
+            const Ints multiplicity = to_ints(multiplicities_[i]) & keep;
+            multiplicities_[i] = to_bytes(multiplicity);
+            moments_[i] = (moments_[i] & keep) - multiplicity * shift;
+            distinct_ -= multiplicity > Ints{};
+            alive_[i] = any(multiplicity);
             members_[n] = static_cast<std::uint16_t>(i);
             n += alive_[i];
         }
@@ -556,7 +559,7 @@ private:
     const PathForestTask &task_;
     const std::size_t k_, p_;
     std::size_t first_tree_, n_trees_;
-    const std::int32_t *drawn_;
+    const std::uint8_t *drawn_;
     std::uint32_t growing_ = 0;
 
     // The nodes.
@@ -568,7 +571,8 @@ private:
     Split splits_[n_lanes];
     Floats bar_;  // a little less than the merit that each lane is known to reach
 
-    Row *rows_;
+    Ints *moments_;  // doubled
+    Bytes *multiplicities_;
     std::uint16_t *members_;
     std::size_t n_members_;
     std::uint8_t *alive_;
@@ -589,7 +593,7 @@ private:
 std::size_t path_forest_lanes() { return n_lanes; }
 
 std::size_t path_forest_scratch_bytes(std::size_t n_members, std::size_t n_features) {
-    return n_members * (sizeof(Row) + n_features * sizeof(std::uint32_t) + sizeof(std::uint16_t) + 1) +
+    return n_members * (sizeof(Ints) + sizeof(Bytes) + n_features * sizeof(std::uint32_t) + sizeof(std::uint16_t) + 1) +
            n_features * (sizeof(Ints) + 2 * sizeof(void *)) + n_lanes * sizeof(Cut) +
            n_features * (n_members / block_size + 1) * sizeof(Block);
 }

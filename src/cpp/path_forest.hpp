@@ -37,8 +37,9 @@ struct PathForestTask {
     std::size_t n_trees;
     /// The trees come in packs that differ in size by at most one, the larger ones first.
     std::size_t n_packs;
-    /// How often each tree drew each position: [pack][position][lane]; lanes without a tree are 0.
-    const std::int32_t *multiplicities;
+    /// How often each tree drew each position, `max_multiplicity` at most: [pack][position][lane]; lanes without a
+    /// tree are 0.
+    const std::uint8_t *multiplicities;
 
     /// Features tried at a node, and the order in which tree and depth draw them: [tree][depth][feature], depths
     /// beyond `n_depths` start over. Null: all features, always.
@@ -52,6 +53,9 @@ struct PathForestTask {
     /// numbers, so that the sum does not depend on its order.
     std::uint64_t *weights;
 };
+
+/// Counts of a few members are added up in bytes. A bootstrap never comes near it.
+inline constexpr std::uint8_t max_multiplicity = 31;
 
 /// One tree's share of the weights.
 inline constexpr std::uint64_t weight_unit = std::uint64_t{1} << 48;
