@@ -75,8 +75,7 @@ def synthetic(n_rows: int = 2000, n_contextual: int = 20, n_categorical: int = 6
 
 def from_paper(name: str, file: str, n_contextual: int, categorical: list[int]) -> Workload | None:
     """One of the paper's tables, if its folder is here."""
-    folder = Path(os.environ.get("PARIBUS_DATA", HERE.parent.parent / "shared" / "datasets"))
-    path = folder / "RawData" / file
+    path = Path(os.environ.get("PARIBUS_DATA", "nowhere")) / "RawData" / file
     if not path.exists():
         print(f"{name} is left out: PARIBUS_DATA does not name the folder of the paper's data.")
         return None

@@ -22,7 +22,7 @@ def gower(a: Array, b: Array, categorical: Array, ranges: Array) -> float:
         if is_category or width == 0:
             parts.append(0.0 if x == y else 1.0)
         else:
-            parts.append(abs(y - x) * (1.0 / width))
+            parts.append(min(abs(y - x) * (1.0 / width), 1e300))
     total = 0.0
     for part in parts:
         total += part

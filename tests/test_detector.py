@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
 import time
 import warnings
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +289,9 @@ def test_the_seed_decides_and_nothing_else() -> None:
         ({"contextual": []}, ValueError, "no contextual column"),
         ({"contextual": [9]}, ValueError, "column 9 is not in the table, which has 5 columns"),
         ({"contextual": [1.5]}, TypeError, "not by float"),
+        ({"contextual": 5.0}, TypeError, "a list of names or positions, not as float"),
+        ({"contextual": (name for name in CONTEXT)}, TypeError, "not as generator"),
+        ({"contextual": None}, ValueError, "no contextual column"),
         ({"behavioral": ["age"]}, ValueError, "both contextual and behavioural"),
         ({"behavioral": []}, ValueError, "no behavioural column"),
         ({"contextual": ["age"], "behavioral": ["site"]}, TypeError, "'site' does not hold numbers"),
@@ -301,6 +306,9 @@ def test_the_seed_decides_and_nothing_else() -> None:
         ({"max_features": 1.5}, ValueError, "at most 1"),
         ({"max_features": "most"}, ValueError, "'sqrt'"),
         ({"clip": -1}, ValueError, "clip is -1"),
+        ({"clip": 5e-324}, ValueError, "from 1e-9"),
+        ({"min_samples_split": 2**40}, ValueError, "min_samples_split"),
+        ({"contamination": np.array([0.1, 0.2])}, ValueError, "contamination"),
         ({"contamination": 0.7}, ValueError, "contamination is 0.7"),
         ({"contamination": "some"}, ValueError, "'auto'"),
         ({"bootstrap": "yes"}, TypeError, "bootstrap is 'yes'"),
@@ -325,10 +333,17 @@ def test_wrong_parameters_are_named(parameters: dict[str, Any], error: type[Exce
         (lambda f: f.assign(pulse="x"), TypeError, "'pulse' does not hold numbers .*'x'"),
         (lambda f: f.assign(pulse=pd.Timestamp("2020")), TypeError, "points in time"),
         (lambda f: f.assign(site=[[1]] * len(f)), TypeError, "string or a number"),
-        (lambda f: f.assign(site=["a", 1.0] * (len(f) // 2)), TypeError, "'site' holds neither"),
+        (lambda f: f.assign(site=["a", 1.0] * (len(f) // 2)), TypeError, "'site' cannot be used: .* float and str"),
         (lambda f: f.rename(columns={"pulse": "age"}), ValueError, "unique"),
         (lambda f: pl.from_dict({"age": [1.0], "pulse": [2.0]}).lazy(), TypeError, "collect"),
         (lambda f: f["age"], ValueError, "2 dimensions"),
+        (lambda f: f.rename(columns={"pulse": 7}), ValueError, "column name 7 is not text"),
+        (lambda f: f.astype(object).assign(pulse=10**400), ValueError, "'pulse' has .* not a usable number"),
+        (
+            lambda f: f.assign(pressure=[1.0, np.nan] * 15, pulse=[1.0, np.nan] * 15).iloc[[0, 1, 3]],
+            ValueError,
+            "n_samples = 3, and 1",
+        ),
         (lambda f: [[1, 2], [3]], ValueError, "same length"),
         (lambda f: {"age": [1, 2], "pulse": [1]}, ValueError, "differ in length"),
         (lambda f: f.to_numpy(), ValueError, "no column names"),
@@ -348,12 +363,107 @@ def test_other_columns_than_at_fit_are_refused() -> None:
     detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
     with pytest.raises(ValueError, match="'pulse' was there at fit and is missing"):
         detector.anomaly_score(frame.drop(columns="pulse"))
-    with pytest.raises(TypeError, match="'site' held text at fit and holds numbers"):
+    with pytest.raises(TypeError, match="'site' held text at fit and holds no text"):
         detector.anomaly_score(frame.assign(site=1.0))
     with pytest.raises(TypeError, match="'age' held numbers at fit"):
         detector.anomaly_score(frame.assign(age="old"))
     with pytest.raises(ValueError, match="this table has none"):
         detector.anomaly_score(np.zeros((3, 5)))
+
+
+def test_parameters_set_after_the_fit_do_not_count_until_the_next() -> None:
+    """Tests that a fitted detector, and a stored copy of it, go on with the parameters of the fit."""
+    frame = mixed_table(missing=0.0)
+    detector = QCAD(CONTEXT, BEHAVIOR, n_trees=5).fit(frame)
+    detector.set_params(min_samples_split=2, clip=1.0, n_quantiles=7, scale_tails=False)
+    for one in (detector, pickle.loads(pickle.dumps(detector))):
+        np.testing.assert_array_equal(one.anomaly_score(frame), detector.anomaly_scores_)
+
+
+def test_a_fit_that_fails_leaves_the_detector_as_it_was() -> None:
+    """Tests that an interrupted fit changes nothing, and that an interrupted first one leaves it unfitted."""
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    frame = mixed_table(missing=0.0)
+    detector = QCAD(CONTEXT, BEHAVIOR, n_trees=5, progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        detector.fit(frame)
+    with pytest.raises(NotFittedError):
+        detector.predict(frame)
+    detector.set_params(progress=False).fit(frame)
+    before = detector.anomaly_scores_
+    detector.set_params(progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        detector.fit(mixed_table(50, seed=1, missing=0.0))
+    detector.set_params(progress=False)
+    np.testing.assert_array_equal(detector.anomaly_score(frame), before)
+
+
+def test_an_interquartile_range_of_zero_is_replaced_by_half_the_range() -> None:
+    """Tests the tail of a distribution whose quartiles coincide, worked by hand."""
+    # Nothing to split by: the distribution is that of all 40 others, 36 zeros and four ones.
+    behavior = np.array([0.0] * 36 + [1.0] * 4 + [3.0])
+    table = np.column_stack([np.zeros(41), behavior])
+    detector = QCAD([0], n_neighbors=40, n_trees=1, bootstrap=False).fit(table)
+    # The widest interval is 1, d is 2, half the range 0.5; the feature's range is 3.
+    assert detector.anomaly_scores_[-1] == pytest.approx((1 + 2 / 0.5) * 1 / 3 * 1000)
+    flat = QCAD([0], n_neighbors=40, n_trees=1, bootstrap=False, scale_tails=False).fit(table)
+    assert flat.anomaly_scores_[-1] == pytest.approx(1 / 3 * 1000)
+
+
+def test_missing_values_may_come_masked_or_as_objects() -> None:
+    """Tests masked arrays, decimals and an all-missing column of objects."""
+    random = np.random.default_rng(0)
+    plain = random.normal(size=(40, 3)).round(3)
+    plain[5, 1] = np.nan
+    expected = QCAD([0], n_trees=5).fit(plain).anomaly_scores_
+    masked = np.ma.masked_invalid(plain)
+    masked.data[5, 1] = 1e6
+    np.testing.assert_array_equal(QCAD([0], n_trees=5).fit(masked).anomaly_scores_, expected)
+    decimals = [[None if np.isnan(cell) else Decimal(str(cell)) for cell in row] for row in plain]
+    np.testing.assert_array_equal(QCAD([0], n_trees=5).fit(decimals).anomaly_scores_, expected)
+    frame = mixed_table(missing=0.0)
+    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+    assert np.isfinite(detector.anomaly_score(pd.DataFrame([frame.iloc[0].to_dict() | {"age": None, "pulse": None}])))
+
+
+def test_dates_of_any_make_are_the_same_moments() -> None:
+    """Tests time zones, date objects and numpy's own, against plain dates."""
+    frame = mixed_table(60, missing=0.0)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
+    expected = QCAD(CONTEXT, BEHAVIOR).fit(frame.assign(age=days)).anomaly_scores_
+    for variant in (days.dt.tz_localize("UTC"), days.dt.date, days.to_numpy()):
+        np.testing.assert_array_equal(QCAD(CONTEXT, BEHAVIOR).fit(frame.assign(age=variant)).anomaly_scores_, expected)
+
+
+def test_roles_may_be_given_as_an_index_or_array() -> None:
+    """Tests that a slice of the table's own columns names them."""
+    frame = mixed_table(missing=0.0)
+    expected = QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
+    for make in (pd.Index, np.array, tuple):
+        np.testing.assert_array_equal(QCAD(make(CONTEXT), make(BEHAVIOR)).fit(frame).anomaly_scores_, expected)
+
+
+def test_unused_columns_may_hold_anything() -> None:
+    """Tests that the default behaviour passes over columns that are no numbers, whatever they are."""
+    frame = mixed_table(40, missing=0.0)
+    odd = frame.assign(lists=[[1]] * 40, empty=None, day=pd.Timestamp("2020"), nothing=np.nan)
+    assert QCAD(["age", "load", "site"]).fit(odd).behavioral_features_ == BEHAVIOR
+
+
+def test_values_far_outside_a_tiny_range_stay_finite() -> None:
+    """Tests distances and scores that would overflow: they are huge, not infinite, and nobody's neighbours are lost."""
+    random = np.random.default_rng(0)
+    table = np.column_stack([np.arange(40) * 1e-240, np.append(random.normal(size=39) * 1e-70, 1e249)])
+    detector = QCAD([0], n_trees=5).fit(table)
+    assert np.isfinite(detector.anomaly_scores_).all()
+    far = np.array([[1e249, 0.5]])
+    positions, distances = detector.reference_group(far)
+    assert len(set(positions[0])) == detector.n_neighbors_
+    assert np.isfinite(distances).all()
+    assert np.isfinite(detector.anomaly_score(far)).all()
 
 
 def test_no_rows_give_no_scores() -> None:

@@ -15,7 +15,7 @@ from tables import GLITCH, Array, Case, cases
 def expect_oracle(case: Case, rows: list[int]) -> None:
     scores, percentiles = case.score()
     everybody = np.arange(len(case.context))
-    positions, distances = case.engine().neighbors(case.context, everybody, np.full_like(everybody, -1))
+    positions, distances = case.engine().neighbors(case.context, everybody)
     for row in rows:
         expect_answer(
             case,
@@ -87,7 +87,7 @@ def test_new_rows_agree_with_the_oracle(case: Case, seed: int) -> None:
     value = random.integers(-5, 25, case.behavior.shape[1]).astype(float)
     nobody = np.array([-1])
     scores, percentiles = case.engine().score(point[None], value[None], nobody, True)
-    positions, distances = case.engine().neighbors(point[None], nobody, nobody)
+    positions, distances = case.engine().neighbors(point[None], nobody)
     expect_answer(case, point, value, -1, positions[0], distances[0], scores[0], percentiles)
 
 
@@ -158,6 +158,47 @@ def test_an_extreme_value_does_not_blind_the_trees() -> None:
     assert percentiles[10, 0, -1] < 0.2
     assert percentiles[190, 0, 0] >= 1.0
     expect_oracle(case, [10, 60, 190])
+
+
+def test_equal_splits_are_equal_whatever_their_size() -> None:
+    """Tests that of two splits of exactly the same merit but other sizes the lower threshold wins."""
+    m, unit = 7, 1089739
+    n = 10 * m + 1
+    context = np.concatenate([np.zeros(m), np.full(m, 10.0), np.arange(8 * m) + 20.0, [6.0]])[:, None]
+    behavior = np.concatenate([np.full(m, 6.0), np.full(m, 2.0), np.full(8 * m, -1.0), [0.0]])[:, None] * unit
+    case = Case(
+        context,
+        np.zeros(1, dtype=np.uint8),
+        behavior,
+        np.arange(n, dtype=np.uint32),
+        np.ones((n - 1, 1), dtype=np.uint8),
+        None,
+        0,
+        9 * m + 1,
+        100,
+        True,
+    )
+    expect_oracle(case, [n - 1])
+
+
+def test_neighbouring_numbers_can_be_told_apart() -> None:
+    """Tests a threshold between two doubles that have none in between."""
+    low, high = 1.0, float(np.nextafter(1.0, 2.0))
+    context = np.array([low] * 10 + [high] * 10)[:, None]
+    behavior = np.array([0.0] * 10 + [1.0] * 10)[:, None]
+    case = Case(
+        context,
+        np.zeros(1, dtype=np.uint8),
+        behavior,
+        np.arange(20, dtype=np.uint32),
+        np.ones((19, 1), dtype=np.uint8),
+        None,
+        0,
+        2,
+        4,
+        True,
+    )
+    expect_oracle(case, [0, 19])
 
 
 @given(case=cases(behavior=("whole", "normal", "glitch")), data=st.data())

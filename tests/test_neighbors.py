@@ -27,13 +27,14 @@ def test_neighbours_are_those_of_a_full_sort(seed: int, n: int, k: int) -> None:
     random = np.random.default_rng(seed)
     table = np.column_stack([random.integers(0, 5, n), random.normal(size=n).round(1), random.integers(0, 3, n)])
     table[random.random(table.shape) < 0.1] = np.nan
+    k = min(k, n - 1)
     positions, distances = gower_neighbors(table, k, categorical=[2], random_state=seed % 2**31)
     tie_order = np.random.RandomState(seed % 2**31).permutation(n)
     for row in range(n):
         codes = np.unique(table[~np.isnan(table[:, 2]), 2], return_inverse=True)[1]
         coded = table.copy()
         coded[~np.isnan(table[:, 2]), 2] = codes
-        group, expected = oracles.reference_group(coded, coded[row], row, min(k, n - 1), np.array([0, 0, 1]), tie_order)
+        group, expected = oracles.reference_group(coded, coded[row], row, k, np.array([0, 0, 1]), tie_order)
         assert positions[row].tolist() == group
         assert distances[row].tolist() == expected
 
@@ -75,6 +76,13 @@ def test_unseen_categories_are_at_distance_one() -> None:
     table = pl.DataFrame({"town": ["a", "b", "b"]})
     _, distances = gower_neighbors(table, 3, rows=pl.DataFrame({"town": ["z"]}))
     assert distances.tolist() == [[1.0, 1.0, 1.0]]
+
+
+def test_more_neighbours_than_rows_says_so() -> None:
+    """Tests that all others are found, with a warning."""
+    with pytest.warns(UserWarning, match="only 2 rows"):
+        positions, _ = gower_neighbors({"x": [0.0, 1.0, 2.0]}, 9)
+    assert positions.shape == (3, 2)
 
 
 def test_memory_stays_far_below_a_distance_matrix() -> None:

@@ -118,18 +118,16 @@ public:
     }
 
     std::tuple<Output<std::int64_t, 2>, Output<double, 2>> neighbors(
-        const Input<double, 2> &context, const Input<std::int64_t, 1> &excluded, const Input<std::int64_t, 1> &own,
-        std::size_t n_threads, const nb::object &progress) const {
+        const Input<double, 2> &context, const Input<std::int64_t, 1> &excluded, std::size_t n_threads,
+        const nb::object &progress) const {
         require(context.shape(1) == table_.context().n_features, "context: [row][feature] as fitted");
         check_references(context, excluded);
-        check_references(context, own);
         auto rows = new_array<std::int64_t, 2>({context.shape(0), parameters_.n_neighbors});
         auto distances = new_array<double, 2>({context.shape(0), parameters_.n_neighbors});
         paribus::Query query = {};
         query.n_rows = context.shape(0);
         query.context = context.data();
         query.excluded = excluded.data();
-        query.own = own.data();
         query.neighbors = rows.data();
         query.distances = distances.data();
         run(query, n_threads, progress);
@@ -171,6 +169,7 @@ private:
         require(rows.shape(0) == context.shape(0), "one fitted row, or -1, for each row");
         for (std::size_t i = 0; i < rows.shape(0); ++i) {
             require(rows.data()[i] < static_cast<std::int64_t>(table_.n_rows()), "an unknown fitted row");
+            require(rows.data()[i] < 0 || parameters_.n_neighbors < table_.n_rows(), "fewer others than neighbours");
         }
     }
 
@@ -194,6 +193,8 @@ std::vector<std::string> kernel_names() {
 }  // namespace
 
 NB_MODULE(_core, m) {
+    // A wrong PARIBUS_KERNEL is said here, not in the middle of the work.
+    paribus::kernel();
     m.doc() = "The engine of paribus: neighbours, path forests, percentiles and scores, fused over blocks of rows.";
 
     nb::class_<Engine>(m, "Engine", "A fitted table, ready to be asked about rows.")
@@ -204,12 +205,13 @@ NB_MODULE(_core, m) {
              "feature_order"_a = nb::none(), "max_features"_a = 0, "min_samples_split"_a = 10, "n_quantiles"_a = 100,
              "scale_tails"_a = true)
         .def("match", &Engine::match, "context"_a, "behavior"_a,
-             "For each row, the first fitted row that equals it in all features, or -1.")
+             "For each row, the fitted row that equals it in all features (of several, the first when ties are "
+             "broken), or -1.")
         .def("score", &Engine::score, "context"_a, "behavior"_a, "excluded"_a, "want_percentiles"_a = false,
              "n_threads"_a = 1, "progress"_a = nb::none(),
              "Partial scores [row][feature], and percentiles [row][feature][quantile] if wanted.")
-        .def("neighbors", &Engine::neighbors, "context"_a, "excluded"_a, "own"_a, "n_threads"_a = 1,
-             "progress"_a = nb::none(), "Fitted rows, nearest first, and their distances.");
+        .def("neighbors", &Engine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
+             "Fitted rows, nearest first, and their distances.");
 
     m.def("kernel", [] { return std::string(paribus::kernel().name); }, "The build of the hot loops in use.");
     m.def("kernels", &kernel_names, "The builds that this machine can run, the fastest last.");

@@ -5,6 +5,9 @@
 
 namespace paribus {
 
+/// Values whose range is smaller count as equal: dividing by it would overflow.
+inline constexpr double smallest_range = 1e-250;
+
 /// What a contextual feature measures, and so how two values of it are compared.
 enum class FeatureKind : std::uint8_t { numeric, categorical };
 
@@ -14,7 +17,7 @@ struct ContextFeature {
     FeatureKind kind;
     /// Some fitted value is missing.
     bool has_missing;
-    /// 1 / range of the fitted numbers; 0 when all of them are equal. Unused for categories.
+    /// 1 / range of the fitted numbers; 0 when all of them are equal, or nearly. Unused for categories.
     double inverse_range;
     /// One more than the highest code of a category; 0 for numbers.
     std::size_t n_codes;

@@ -1,7 +1,8 @@
 #include "engine.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 
@@ -41,8 +42,10 @@ struct Packs {
 // One thread's tools, and what it does with a row.
 class Worker {
 public:
-    Worker(const FittedTable &table, const ForestParameters &parameters, const Packs &packs, const Query &query)
-        : table_(table),
+    Worker(const FittedTable &table, const ForestParameters &parameters, const Packs &packs, const Query &query,
+           const std::atomic<bool> &stop)
+        : stop_(stop),
+          table_(table),
           query_(query),
           kernel_(kernel()),
           k_(parameters.n_neighbors),
@@ -86,8 +89,7 @@ private:
 
     void write_neighbors(std::size_t row, const std::vector<Neighbor> &neighbors) {
         for (std::size_t i = 0; i < k_; ++i) {
-            const auto neighbor = static_cast<std::int64_t>(table_.callers_row(neighbors[i].row));
-            query_.neighbors[row * k_ + i] = neighbor == query_.own[row] ? query_.excluded[row] : neighbor;
+            query_.neighbors[row * k_ + i] = table_.callers_row(neighbors[i].row);
             query_.distances[row * k_ + i] = neighbors[i].distance;
         }
     }
@@ -103,7 +105,11 @@ private:
 
         group_->select_behavior(feature);
         group_->describe(task_);
-        kernel_.grow_paths(task_);
+        std::fill(weights_.begin(), weights_.end(), 0);
+        for (std::size_t pack = 0; pack < task_.n_packs; ++pack) {
+            if (stop_.load(std::memory_order_relaxed)) return;
+            kernel_.grow_paths(task_, pack);
+        }
         const bool known = percentiles_->estimate(group_->behavior_order(), group_->sorted_behavior(), weights_.data());
         if (query_.percentiles != nullptr) {
             const std::size_t n = percentiles_->taus().size();
@@ -111,10 +117,13 @@ private:
             for (std::size_t i = 0; i < n; ++i) to[i] = known ? percentiles_->taus()[i] : NAN;
         }
         if (query_.partial_scores != nullptr && !trivial) {
-            query_.partial_scores[cell] = known ? percentiles_->partial_score(value, scale_tails_) / range : NAN;
+            // Finite, even where a value is immensely far from a distribution that is immensely narrow.
+            query_.partial_scores[cell] =
+                known ? std::fmin(percentiles_->partial_score(value, scale_tails_) / range, 1e300) : NAN;
         }
     }
 
+    const std::atomic<bool> &stop_;
     const FittedTable &table_;
     const Query &query_;
     const Kernel &kernel_;
@@ -135,8 +144,8 @@ void run(const FittedTable &table, const ForestParameters &parameters, const Que
     const Packs packs(parameters, kernel().path_forest_lanes());
     for_each_item(
         query.n_rows, n_threads,
-        [&]() -> std::function<void(std::size_t)> {
-            const auto worker = std::make_shared<Worker>(table, parameters, packs, query);
+        [&](const std::atomic<bool> &stop) -> std::function<void(std::size_t)> {
+            const auto worker = std::make_shared<Worker>(table, parameters, packs, query, stop);
             return [worker](std::size_t row) { (*worker)(row); };
         },
         on_tick);

@@ -31,8 +31,6 @@ struct Query {
     const double *behavior;
     /// [row]: the caller's fitted row that is not to be a reference of this one, or a negative number.
     const std::int64_t *excluded;
-    /// [row]: the caller's fitted row that this one is, or a negative number. It gives its place to the excluded one.
-    const std::int64_t *own;
 
     /// [row][feature]: partial scores, behaviour scaled to [0, 1]; NaN without a value or a reference.
     double *partial_scores = nullptr;

@@ -21,7 +21,7 @@ Range range_of(const double *values, std::size_t n) {
         low = std::fmin(low, values[i]);
         high = std::fmax(high, values[i]);
     }
-    return {high > low ? high - low : 0.0, high, has_missing};
+    return {high - low > smallest_range ? high - low : 0.0, high, has_missing};
 }
 
 }  // namespace
@@ -58,10 +58,10 @@ FittedTable::FittedTable(std::size_t n_rows, const std::uint32_t *order, const s
     for (std::size_t f = 0; f < kinds.size(); ++f) {
         const double *values = values_.data() + f * n_rows;
         const Range range = range_of(values, n_rows);
-        const double inverse = 1.0 / range.width;
+        const double inverse = range.width > 0.0 ? 1.0 / range.width : 0.0;
         const bool numeric = kinds[f] == FeatureKind::numeric;
         const std::size_t n_codes = numeric || range.high < 0.0 ? 0 : static_cast<std::size_t>(range.high) + 1;
-        features_.push_back({kinds[f], range.has_missing, std::isfinite(inverse) ? inverse : 0.0, n_codes, values});
+        features_.push_back({kinds[f], range.has_missing, inverse, n_codes, values});
         context_ranks_.push_back(numeric ? ColumnRanks::of(values, n_rows) : ColumnRanks{});
     }
     for (std::size_t f = 0; f < n_behavior; ++f) {

@@ -6,7 +6,7 @@ namespace paribus::PARIBUS_KERNEL {
 
 namespace {
 
-// Adds one feature's part. `part` maps (query, value) to it; rows without the feature add nothing and are not counted.
+// Adds one feature's part, a function of the row's value; rows without the feature add nothing and are not counted.
 template <typename Part>
 void add_feature(const double *values, std::size_t n, bool has_missing, double *sums, double *counts, Part part) {
     if (has_missing) {
@@ -39,8 +39,11 @@ void gower_distances(const ContextView &table, const double *query, std::size_t 
             add_feature(values, n, feature.has_missing, distances, counts,
                         [own](double value) { return value == own ? 0.0 : 1.0; });
         } else {
-            add_feature(values, n, feature.has_missing, distances, counts,
-                        [own, inverse_range](double value) { return __builtin_fabs(value - own) * inverse_range; });
+            add_feature(values, n, feature.has_missing, distances, counts, [own, inverse_range](double value) {
+                const double part = __builtin_fabs(value - own) * inverse_range;
+                // A sum of these stays finite, however far outside of a tiny range the point is.
+                return part < 1e300 ? part : 1e300;
+            });
         }
         missing |= feature.has_missing;
         n_complete += feature.has_missing ? 0.0 : 1.0;

@@ -11,7 +11,7 @@
     void gower_distances(const ContextView &, const double *, std::size_t, std::size_t, double *, double *);      \
     std::size_t path_forest_lanes();                                                                              \
     std::size_t path_forest_scratch_bytes(std::size_t, std::size_t);                                              \
-    void grow_paths(const PathForestTask &);                                                                      \
+    void grow_paths(const PathForestTask &, std::size_t);                                                                      \
     constexpr Kernel kernel = {#build, gower_distances, path_forest_lanes, path_forest_scratch_bytes, grow_paths}; \
     }
 
@@ -43,7 +43,7 @@ const Kernel &find_kernel(const char *name) {
         known += known.empty() ? "" : ", ";
         known += candidate->name;
     }
-    throw std::invalid_argument("PARIBUS_KERNEL is '" + std::string(name) + "', but this machine has: " + known);
+    throw std::invalid_argument("there is no kernel '" + std::string(name) + "' for this machine, which has: " + known);
 }
 
 namespace {

@@ -14,7 +14,7 @@ struct Kernel {
     void (*gower_distances)(const ContextView &, const double *, std::size_t, std::size_t, double *, double *);
     std::size_t (*path_forest_lanes)();
     std::size_t (*path_forest_scratch_bytes)(std::size_t, std::size_t);
-    void (*grow_paths)(const PathForestTask &);
+    void (*grow_paths)(const PathForestTask &, std::size_t);
 };
 
 /// The builds that this processor can run, the fastest last.
@@ -24,7 +24,7 @@ std::vector<const Kernel *> available_kernels();
 /// @throws std::invalid_argument if there is none or this processor cannot run it
 const Kernel &find_kernel(const char *name);
 
-/// The build in use: the fastest, or the one that the environment variable PARIBUS_KERNEL named when the module loaded.
+/// The build in use: the fastest, or the one that the environment variable PARIBUS_KERNEL names at the first call.
 const Kernel &kernel();
 
 /// Chooses the build in use.

@@ -19,9 +19,12 @@ constexpr std::size_t max_block = 64;
 }  // namespace
 
 void for_each_item(std::size_t n_items, std::size_t n_threads,
-                   const std::function<std::function<void(std::size_t)>()> &make_worker,
+                   const std::function<std::function<void(std::size_t)>(const std::atomic<bool> &)> &make_worker,
                    const std::function<void(std::size_t)> &on_tick) {
-    if (n_items == 0) return;
+    if (n_items == 0) {
+        on_tick(0);
+        return;
+    }
     n_threads = std::clamp<std::size_t>(n_threads, 1, n_items);
     const std::size_t block = std::clamp<std::size_t>(n_items / (8 * n_threads), 1, max_block);
 
@@ -34,7 +37,7 @@ void for_each_item(std::size_t n_items, std::size_t n_threads,
 
     const auto run = [&] {
         try {
-            const auto work = make_worker();
+            const auto work = make_worker(stop);
             for (std::size_t begin = next.fetch_add(block); begin < n_items; begin = next.fetch_add(block)) {
                 const std::size_t end = std::min(begin + block, n_items);
                 for (std::size_t item = begin; item < end && !stop.load(std::memory_order_relaxed); ++item) {
@@ -67,7 +70,7 @@ void for_each_item(std::size_t n_items, std::size_t n_threads,
             std::unique_lock lock(mutex);
             running = !finished.wait_for(lock, tick, [&] { return n_running == 0; });
         }
-        if (!running) break;
+        if (!running || stop) continue;
         try {
             on_tick(done);
         } catch (...) {

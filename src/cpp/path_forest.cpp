@@ -31,6 +31,8 @@ constexpr float nearly = 0.999f;
 constexpr float slack = 4096.0f;
 // Relative to a node's multiplicity: a contrast that is nothing but rounding.
 constexpr float negligible = 0x1p-20f;
+// Merits that are closer are compared exactly.
+constexpr double rounding = 1e-14;
 // A merit below this, in squared steps of a grid of so many bits, asks for a finer grid.
 double coarse_merit(int grid_bits) { return __builtin_ldexp(1.0, 2 * grid_bits - 18); }
 
@@ -40,9 +42,12 @@ struct Cut {
     Ints threshold, flip;
 };
 
+// A contrast is below 2^46 and a product below 2^31, so that their products fit.
+__extension__ typedef __int128 Wide;
+
 // The best split of a lane.
 struct Split {
-    // (n sum_left - n_left sum)^2 / (n_left n_right): grows as the squared error falls, and compares exactly.
+    // (n sum_left - n_left sum)^2 / (n_left n_right): grows as the squared error falls. Rounded.
     double merit;
     std::size_t feature;
     std::size_t at;         // the last member on the left, as a place in the feature's order
@@ -290,8 +295,8 @@ private:
         screen.total = to_floats(total_);
         screen.remainder = to_floats(remainder_);
         screen.slope = (screen.remainder + screen.remainder) / screen.total;
-        const Floats rounding = screen.total * Floats::all(negligible);
-        screen.nothing = rounding * rounding;
+        const Floats tiny = screen.total * Floats::all(negligible);
+        screen.nothing = tiny * tiny;
         return screen;
     }
 
@@ -445,17 +450,32 @@ private:
         }
     }
 
-    // Keeps a lane's split if it is the best so far. Products fit into 53 bits, so that equal merits come out equal.
+    // Keeps a lane's split if it is better than the best so far; of equal ones the first stays.
     void compare(std::size_t lane, std::size_t feature, std::size_t at, std::int32_t left, std::int32_t left_sum) {
-        const double n = total_[lane], n_left = left;
-        const double contrast = n * left_sum - n_left * remainder_[lane];
-        const double merit = contrast * contrast / (n_left * (n - n_left));
         Split &best = splits_[lane];
-        if (merit > best.merit || (merit == best.merit && merit > 0.0 && feature < best.feature)) {
-            best = {merit, feature, at, left, left_sum};
-            const float bar = static_cast<float>(in_steps(merit, lane)) * nearly - slack;
-            if (bar > bar_[lane]) bar_.set(lane, bar);
-        }
+        const auto contrast = static_cast<double>(contrast_of(lane, left, left_sum));
+        const double merit = contrast * contrast / static_cast<double>(product_of(lane, left));
+        if (merit < best.merit * (1.0 - rounding) || merit == 0.0) return;
+        if (merit <= best.merit * (1.0 + rounding) && !exceeds(lane, left, left_sum, best)) return;
+        best = {merit, feature, at, left, left_sum};
+        const float bar = static_cast<float>(in_steps(merit, lane)) * nearly - slack;
+        if (bar > bar_[lane]) bar_.set(lane, bar);
+    }
+
+    // Compares merits that are equal up to rounding: (contrast^2 / product) as whole numbers, crosswise.
+    bool exceeds(std::size_t lane, std::int32_t left, std::int32_t left_sum, const Split &best) const {
+        const Wide contrast = contrast_of(lane, left, left_sum);
+        const Wide best_contrast = contrast_of(lane, best.left, best.left_sum);
+        return contrast * contrast * product_of(lane, best.left) >
+               best_contrast * best_contrast * product_of(lane, left);
+    }
+
+    std::int64_t contrast_of(std::size_t lane, std::int32_t left, std::int32_t left_sum) const {
+        return std::int64_t{total_[lane]} * left_sum - std::int64_t{left} * remainder_[lane];
+    }
+
+    std::int64_t product_of(std::size_t lane, std::int32_t left) const {
+        return std::int64_t{left} * (total_[lane] - left);
     }
 
     // Takes each lane to the side of its split where the point is.
@@ -598,9 +618,6 @@ std::size_t path_forest_scratch_bytes(std::size_t n_members, std::size_t n_featu
            n_features * (n_members / block_size + 1) * sizeof(Block);
 }
 
-void grow_paths(const PathForestTask &task) {
-    for (std::size_t i = 0; i < task.n_members; ++i) task.weights[i] = 0;
-    for (std::size_t pack = 0; pack < task.n_packs; ++pack) Pack(task, pack).grow();
-}
+void grow_paths(const PathForestTask &task, std::size_t pack) { Pack(task, pack).grow(); }
 
 }  // namespace paribus::PARIBUS_KERNEL

@@ -49,7 +49,7 @@ struct PathForestTask {
 
     /// Scratch of `path_forest_scratch_bytes`, aligned to 64 bytes.
     void *scratch;
-    /// [member], written: the sum over trees of multiplicity / multiplicity of the leaf, in units of 2^-48. Whole
+    /// [member], added to: the sum over trees of multiplicity / multiplicity of the leaf, in units of 2^-48. Whole
     /// numbers, so that the sum does not depend on its order.
     std::uint64_t *weights;
 };
@@ -71,8 +71,9 @@ std::size_t path_forest_lanes();
 
 std::size_t path_forest_scratch_bytes(std::size_t n_members, std::size_t n_features);
 
-/// Grows each tree along the path from its root to the leaf that holds the point, and adds up the leaves' weights.
-void grow_paths(const PathForestTask &task);
+/// Grows each tree of a pack along the path from its root to the leaf that holds the point, and adds the leaves'
+/// weights.
+void grow_paths(const PathForestTask &task, std::size_t pack);
 
 }  // namespace paribus::PARIBUS_KERNEL
 #endif

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from paribus import QCAD, datasets
 
-TOP = 6
+TOP = 10
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
     percentiles = detector.percentiles(rows)
     parts = detector.partial_scores(rows)
     shown = RichTable(title="The strangest days, given when and where they were")
-    for heading in ("row", "when and where", "score", "mostly for its", "90 % there", "in the whole table"):
+    for heading in ("row", "when and where", "score", "mostly for its", "90 % there", "in all days"):
         shown.add_column(heading, justify="right" if heading in ("row", "score") else "left")
     for place, row in enumerate(top):
         strongest = max(range(len(weather.behavioral)), key=lambda f: parts[weather.behavioral[f]][place])
@@ -43,10 +43,10 @@ def main() -> None:
             f"{detector.anomaly_scores_[row]:.1f}",
             f"{name} {rows[name][place]}",
             f"{low} to {high}",
-            f"higher than {np.mean(np.array(weather.table[name], dtype=float) < rows[name][place]):.0%}",
+            f"above {np.mean(np.array(weather.table[name], dtype=float) < rows[name][place]):.0%}",
         )
     console.print(shown)
-    console.print("Most of these values are ordinary in the table. They are rare where they stand.")
+    console.print("Many of these values are ordinary in the whole table. They are rare where they stand.")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, OutlierMixin
@@ -22,6 +23,8 @@ from paribus.progress import Progress, reporter
 from paribus.table import Columns, Floats, Table, assign_roles, find_columns, require_columns
 
 DEFAULT_NEIGHBORS = 500
+# The engine takes values whose range is smaller for equal.
+SMALLEST_RANGE = 1e-250
 
 
 class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
@@ -157,8 +160,24 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             n_trees=self.n_trees,
             bootstrap=self.bootstrap,
             max_features=resolve_max_features(self.max_features, n_features),
+            min_samples_split=self.min_samples_split,
+            n_quantiles=self.n_quantiles,
+            scale_tails=self.scale_tails,
         )
 
+        engine = _make_engine(context, encoding, behavior, tie_order, plan)
+        with reporter(self.progress, n_rows, "Scoring") as tick:
+            raw, _ = engine.score(context, behavior, engine.match(context, behavior), False, n_threads, tick)
+        partial = scoring.rescale(raw, self.clip)
+        scores = scoring.total(partial)
+        if np.isnan(scores).all():
+            raise ValueError(
+                "no row can be scored: none has a behavioural value that also occurs in its reference group; "
+                "try a larger n_neighbors"
+            )
+        _warn_unscored(scores)
+
+        # All at once, when nothing can fail any more.
         self.n_features_in_ = table.n_columns
         if table.names is not None:
             self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -173,29 +192,24 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._behavior = behavior
         self._tie_order = tie_order
         self._plan = plan
-        self._engine: Engine | None = None
-
-        excluded = self._get_engine().match(context, behavior)
-        raw = self._score(context, behavior, excluded, n_threads, "Scoring")
-        partial = scoring.rescale(raw, self.clip)
+        self._clip = self.clip
+        self._engine: Engine | None = engine
         self.partial_scores_ = self._as_table(table, partial)
-        self.anomaly_scores_ = scoring.total(partial)
-        _warn_unscored(self.anomaly_scores_)
-        self.offset_ = -scoring.threshold(self.anomaly_scores_, self.contamination)
-        self.labels_ = self._label(self.anomaly_scores_)
+        self.anomaly_scores_ = scores
+        self.offset_ = -scoring.threshold(scores, self.contamination)
+        self.labels_ = self._label(scores)
         return self
 
     def anomaly_score(self, rows: Any) -> Floats:
         """The score of each row, compared with the fitted rows. A row that equals a fitted one gets its score."""
-        context, behavior = self._encode(rows)
-        return self._total(context, behavior)
+        scores = scoring.total(self._partial_scores(self._read(rows)))
+        _warn_unscored(scores)
+        return scores
 
     def partial_scores(self, rows: Any) -> Any:
         """What each behavioural feature contributes to each row's score, as a table of the caller's type."""
-        table = Table(rows)
-        context, behavior = self._encode(rows)
-        raw = self._score(context, behavior, self._get_engine().match(context, behavior), self._n_threads(), "Scoring")
-        return self._as_table(table, scoring.rescale(raw, self.clip))
+        table = self._read(rows)
+        return self._as_table(table, self._partial_scores(table))
 
     def percentiles(self, rows: Any) -> npt.NDArray[np.float64]:
         """The distribution of each behavioural feature in each row's context, in original units.
@@ -205,7 +219,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (rows, behavioural features, n_quantiles + 1)
             From the smallest to the largest value that has any weight.
         """
-        context, behavior = self._encode(rows)
+        context, behavior = self._encode(self._read(rows))
         engine = self._get_engine()
         with reporter(self.progress, len(context), "Estimating") as tick:
             _, percentiles = engine.score(
@@ -217,16 +231,18 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def reference_group(self, rows: Any) -> tuple[npt.NDArray[np.int64], Floats]:
         """The fitted rows that each row is compared with.
 
+        A row that equals a fitted one is not compared with itself. If several fitted rows are equal, one of them stays
+        out, always the same one, whichever of them is asked about.
+
         Returns
         -------
         positions, distances : arrays of shape (rows, n_neighbors_)
             Positions in the fitted table, nearest first, and their distances.
         """
-        context, behavior = self._encode(rows)
+        context, behavior = self._encode(self._read(rows))
         engine = self._get_engine()
-        excluded = engine.match(context, behavior)
         with reporter(self.progress, len(context), "Finding neighbours") as tick:
-            return engine.neighbors(context, excluded, np.full_like(excluded, -1), self._n_threads(), tick)
+            return engine.neighbors(context, engine.match(context, behavior), self._n_threads(), tick)
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the anomaly score: scikit-learn's sign, lower is more anomalous."""
@@ -244,35 +260,32 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Fits, and returns the labels of the fitted rows."""
         return self.fit(X).labels_
 
-    def _encode(self, rows: Any) -> tuple[Floats, Floats]:
+    def _read(self, rows: Any) -> Table:
         check_is_fitted(self)
         table = Table(rows)
-        contextual, behavioral = self._roles.contextual, self._roles.behavioral
-        if self._roles.by_name:
-            contextual = find_columns(table, self.contextual_features_)
-            behavioral = find_columns(table, self.behavioral_features_)
-        else:
+        if not self._roles.by_name:
             # Roles by position: the columns must be those of the fit, in the same order.
             if isinstance(rows, Mapping):
                 require_columns(table, list(getattr(self, "feature_names_in_", [])))
             else:
-                validate_data(self, rows, reset=False, skip_check_array=True)
+                validate_data(self, nw.to_native(rows, pass_through=True), reset=False, skip_check_array=True)
+        return table
+
+    def _encode(self, table: Table) -> tuple[Floats, Floats]:
+        contextual, behavioral = self._roles.contextual, self._roles.behavioral
+        if self._roles.by_name:
+            contextual = find_columns(table, self.contextual_features_)
+            behavioral = find_columns(table, self.behavioral_features_)
         if table.n_rows == 0:
             return np.empty((0, len(contextual))), np.empty((0, len(behavioral)))
         return self._encoding.encode(table, contextual), encode_behavior(table, behavioral)
 
-    def _total(self, context: Floats, behavior: Floats) -> Floats:
-        excluded = self._get_engine().match(context, behavior)
-        raw = self._score(context, behavior, excluded, self._n_threads(), "Scoring")
-        scores = scoring.total(scoring.rescale(raw, self.clip))
-        _warn_unscored(scores)
-        return scores
-
-    def _score(
-        self, context: Floats, behavior: Floats, excluded: npt.NDArray[np.int64], n_threads: int, what: str
-    ) -> Floats:
-        with reporter(self.progress, len(context), what) as tick:
-            return self._get_engine().score(context, behavior, excluded, False, n_threads, tick)[0]
+    def _partial_scores(self, table: Table) -> Floats:
+        context, behavior = self._encode(table)
+        engine = self._get_engine()
+        with reporter(self.progress, len(context), "Scoring") as tick:
+            raw, _ = engine.score(context, behavior, engine.match(context, behavior), False, self._n_threads(), tick)
+        return scoring.rescale(raw, self._clip)
 
     def _label(self, scores: Floats) -> npt.NDArray[np.int64]:
         return np.where(scores > -self.offset_, -1, 1)
@@ -285,18 +298,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _get_engine(self) -> Engine:
         if self._engine is None:
-            self._engine = Engine(
-                np.ascontiguousarray(self._context.T),
-                self._encoding.categorical,
-                np.ascontiguousarray(self._behavior.T),
-                self._tie_order,
-                self._plan.multiplicities,
-                self._plan.feature_order,
-                self._plan.max_features,
-                self.min_samples_split,
-                self.n_quantiles,
-                self.scale_tails,
-            )
+            self._engine = _make_engine(self._context, self._encoding, self._behavior, self._tie_order, self._plan)
         return self._engine
 
     def __getstate__(self) -> dict[str, Any]:
@@ -312,6 +314,23 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def _make_engine(
+    context: Floats, encoding: ContextEncoding, behavior: Floats, tie_order: npt.NDArray[np.uint32], plan: ForestPlan
+) -> Engine:
+    return Engine(
+        np.ascontiguousarray(context.T),
+        encoding.categorical,
+        np.ascontiguousarray(behavior.T),
+        tie_order,
+        plan.multiplicities,
+        plan.feature_order,
+        plan.max_features,
+        plan.min_samples_split,
+        plan.n_quantiles,
+        plan.scale_tails,
+    )
+
+
 def _check_behavior(behavior: Floats, names: list[str]) -> None:
     present = ~np.isnan(behavior)
     n_usable = int(present.any(axis=1).sum())
@@ -324,7 +343,7 @@ def _check_behavior(behavior: Floats, names: list[str]) -> None:
         values = behavior[present[:, column], column]
         if values.size == 0:
             raise ValueError(f"behavioural column '{name}' has no values at all: leave it out")
-        if values.min() == values.max():
+        if values.max() - values.min() <= SMALLEST_RANGE:
             warnings.warn(
                 f"behavioural column '{name}' is {values[0]:g} in every row, so it scores 0", UserWarning, stacklevel=3
             )
@@ -347,7 +366,8 @@ def _warn_unscored(scores: Floats) -> None:
     if unscored.size:
         listed = ", ".join(str(row) for row in unscored[:5]) + (", ..." if unscored.size > 5 else "")
         warnings.warn(
-            f"{unscored.size} row(s) have no behavioural value to judge and get no score: row {listed}",
+            f"{unscored.size} row(s) get no score, for want of a behavioural value in them or in their reference group"
+            f": row {listed}",
             UserWarning,
             stacklevel=3,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paribus.table import Floats, Kind, Table
+from paribus.table import Floats, Table
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,11 @@ def encode_behavior(table: Table, positions: list[int]) -> Floats:
 
 
 def _numbers(table: Table, position: int) -> Floats:
-    if table.kind(position) is not Kind.NUMERIC:
+    if table.kind(position).is_number:
+        return table.numbers(position)
+    if table.has_values(position):
         raise TypeError(f"column {table.label(position)} held numbers at fit and does not here: convert it")
-    return table.numbers(position)
+    return np.full(table.n_rows, np.nan)
 
 
 def _number_categories(table: Table, position: int) -> dict[Hashable, int]:
@@ -62,10 +64,10 @@ def _sort_key(value: Hashable) -> tuple[str, Hashable]:
 
 def _encode_categories(table: Table, position: int, codes: dict[Hashable, int]) -> Floats:
     values = table.categories(position)
-    known = next(iter(codes), None)
-    found = next((value for value in values if value is not None), None)
-    if known is not None and found is not None and isinstance(known, str) is not isinstance(found, str):
-        kinds = ("text", "numbers") if isinstance(known, str) else ("numbers", "text")
+    known = {isinstance(value, str) for value in codes}
+    found = {isinstance(value, str) for value in values if value is not None}
+    if known and found and not known & found:
+        kinds = ("text", "no text") if True in known else ("no text", "text")
         raise TypeError(
             f"column {table.label(position)} held {kinds[0]} at fit and holds {kinds[1]} here: "
             "no category could be recognised"

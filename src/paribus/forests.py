@@ -1,4 +1,4 @@
-"""The random part of the forests, drawn once per fit and shared by all rows."""
+"""The forests of a fit: what is drawn at random, once and for all rows, and what is set."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ N_DEPTHS = 64
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """What the trees of every reference group have in common."""
+    """What the forests of every reference group have in common."""
 
     multiplicities: npt.NDArray[np.uint8]
     """Positions x trees: how often a tree draws the member at a position of the group, nearest first."""
     max_features: int
     feature_order: npt.NDArray[np.uint16] | None
     """Trees x depths x features: the order in which a split tries features. None: it tries all."""
+    min_samples_split: int
+    n_quantiles: int
+    scale_tails: bool
 
     @classmethod
     def draw(
@@ -32,6 +35,9 @@ class ForestPlan:
         n_trees: int,
         bootstrap: bool,
         max_features: int,
+        min_samples_split: int,
+        n_quantiles: int,
+        scale_tails: bool,
     ) -> ForestPlan:
         """Draws the bootstraps, and the features that splits try where they do not try all."""
         some = max_features < n_features
@@ -46,7 +52,7 @@ class ForestPlan:
         if some:
             orders = [random.permutation(n_features) for _ in range(n_distinct * N_DEPTHS)]
             feature_order = np.array(orders, dtype=np.uint16).reshape(n_distinct, N_DEPTHS, n_features)
-        return cls(multiplicities, max_features, feature_order)
+        return cls(multiplicities, max_features, feature_order, min_samples_split, n_quantiles, scale_tails)
 
 
 def resolve_max_features(max_features: int | float | str | None, n_features: int) -> int:

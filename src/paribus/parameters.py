@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from paribus.progress import check_progress
 from paribus.reference import MAX_NEIGHBORS
 
 MAX_TREES = 10_000
@@ -14,17 +15,18 @@ MAX_TREES = 10_000
 def check_parameters(detector: Any) -> None:
     """Says which parameter is out of range, and what it may be."""
     _whole_number(detector, "n_trees", 1, MAX_TREES)
-    _whole_number(detector, "min_samples_split", 2, None)
+    _whole_number(detector, "min_samples_split", 2, 2**31 - 1)
     _whole_number(detector, "n_quantiles", 2, 10_000)
     if detector.n_neighbors is not None:
         _whole_number(detector, "n_neighbors", 1, MAX_NEIGHBORS)
     for name in ("bootstrap", "scale_tails"):
         if not isinstance(getattr(detector, name), bool | np.bool_):
             raise TypeError(f"{name} is {getattr(detector, name)!r}: it must be True or False")
-    if detector.clip is not None and not (_is_number(detector.clip) and 0 < detector.clip < np.inf):
-        raise ValueError(f"clip is {detector.clip!r}: it must be a number above 0, or None for no cap")
+    if detector.clip is not None and not (_is_number(detector.clip) and 1e-9 <= detector.clip <= 1e9):
+        raise ValueError(f"clip is {detector.clip!r}: it must be a number from 1e-9 to 1e9, or None for no cap")
     contamination = detector.contamination
-    if contamination != "auto" and not (_is_number(contamination) and 0 < contamination <= 0.5):
+    automatic = isinstance(contamination, str) and contamination == "auto"
+    if not automatic and not (_is_number(contamination) and 0 < contamination <= 0.5):
         raise ValueError(f"contamination is {contamination!r}: it must be a share above 0 and up to 0.5, or 'auto'")
     max_features = detector.max_features
     if isinstance(max_features, float) and not 0 < max_features <= 1:
@@ -33,8 +35,7 @@ def check_parameters(detector: Any) -> None:
         raise ValueError(f"max_features is {max_features!r}: give a number, a share, 'sqrt', or None for all features")
     if max_features is not None and not isinstance(max_features, float | str):
         _whole_number(detector, "max_features", 1, None)
-    if not (isinstance(detector.progress, bool) or callable(detector.progress)):
-        raise TypeError(f"progress is {detector.progress!r}: it must be True, False, or a function")
+    check_progress(detector.progress)
 
 
 def _is_number(value: Any) -> bool:

@@ -9,6 +9,12 @@ from typing import TypeAlias
 Progress: TypeAlias = bool | Callable[[int, int], object]
 
 
+def check_progress(progress: Progress) -> None:
+    """Says so if it is neither a switch nor a function."""
+    if not (isinstance(progress, bool) or callable(progress)):
+        raise TypeError(f"progress is {progress!r}: it must be True, False, or a function")
+
+
 @contextmanager
 def reporter(progress: Progress, n_rows: int, what: str) -> Iterator[Callable[[int], object] | None]:
     """A function of the number of rows done: a bar on the terminal for True, the caller's own function, or None."""

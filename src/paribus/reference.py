@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 from paribus._core import Engine
 from paribus.encoding import ContextEncoding
 from paribus.parallel import resolve_n_jobs
-from paribus.progress import Progress, reporter
+from paribus.progress import Progress, check_progress, reporter
 from paribus.table import Columns, Floats, Table, assign_context, find_like
 
 MAX_NEIGHBORS = 65_535
@@ -68,6 +69,7 @@ def gower_neighbors(
     >>> distances[3].round(3).tolist()
     [0.484, 0.5]
     """
+    n_threads = resolve_n_jobs(n_jobs)
     searched = Table(table)
     positions, kinds = assign_context(searched, columns, categorical)
     if searched.n_rows < 2 and rows is None:
@@ -76,16 +78,18 @@ def gower_neighbors(
         raise ValueError("the table has no rows to search among")
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= MAX_NEIGHBORS:
         raise ValueError(f"k is {k!r}: it must be a whole number from 1 to {MAX_NEIGHBORS:,}")
+    check_progress(progress)
     n_others = searched.n_rows - (1 if rows is None else 0)
+    if k > n_others:
+        warnings.warn(f"k is {k}, but there are only {n_others} rows: these are found", UserWarning, stacklevel=2)
     encoding = ContextEncoding.fit(searched, positions, kinds)
     context = encoding.encode(searched, positions)
     asked = context
-    nobody = np.full(len(context), -1, dtype=np.int64)
     excluded = np.arange(len(context), dtype=np.int64)
     if rows is not None:
         others = Table(rows)
         asked = encoding.encode(others, find_like(others, searched, positions))
-        nobody = excluded = np.full(len(asked), -1, dtype=np.int64)
+        excluded = np.full(len(asked), -1, dtype=np.int64)
     engine = Engine(
         np.ascontiguousarray(context.T),
         encoding.categorical,
@@ -94,4 +98,4 @@ def gower_neighbors(
         np.ones((min(int(k), n_others), 1), dtype=np.uint8),
     )
     with reporter(progress, len(asked), "Finding neighbours") as tick:
-        return engine.neighbors(asked, excluded, nobody, resolve_n_jobs(n_jobs), tick)
+        return engine.neighbors(asked, excluded, n_threads, tick)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import numbers
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any, TypeAlias
@@ -20,14 +21,21 @@ Columns: TypeAlias = ColumnKey | Sequence[ColumnKey]
 
 # Beyond this, sums over a reference group would overflow.
 LARGEST_NUMBER = 1e250
+MAX_CONTEXTUAL = 65_535
 
 
 class Kind(Enum):
     """What a column holds."""
 
     NUMERIC = "numbers"
+    TIME = "points in time"
     CATEGORICAL = "categories"
-    UNUSABLE = "neither numbers nor categories"
+    UNUSABLE = "neither"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values have an order and a distance."""
+        return self in (Kind.NUMERIC, Kind.TIME)
 
 
 class Table:
@@ -64,6 +72,9 @@ class Table:
             self._frame = frame
             names = list(frame.columns)
             self.n_rows, self.n_columns = frame.shape
+            if not all(isinstance(name, str) for name in names) and names != list(range(len(names))):
+                odd = next(name for name in names if not isinstance(name, str))
+                raise ValueError(f"column name {odd!r} is not text: rename it, or pass an array and use positions")
         else:
             self._array = _as_array(data)
             self.n_rows, self.n_columns = self._array.shape
@@ -82,24 +93,24 @@ class Table:
         if self._frame is None:
             return _array_kind(self._values(position))
         dtype = self._series(position).dtype
-        if dtype.is_numeric() or dtype.is_temporal():
-            return Kind.UNUSABLE if dtype == nw.Time else Kind.NUMERIC
+        if isinstance(dtype, nw.Datetime | nw.Date | nw.Duration):
+            return Kind.TIME
+        if dtype.is_numeric():
+            return Kind.NUMERIC
         if isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Boolean):
             return Kind.CATEGORICAL
         if isinstance(dtype, nw.Object | nw.Unknown):
             return _object_kind(self._values(position))
         return Kind.UNUSABLE
 
-    def is_time(self, position: int) -> bool:
-        """Whether a column holds dates, moments or durations, which count as numbers."""
-        if self._frame is None:
-            return self._values(position).dtype.kind in "mM"
-        return self._series(position).dtype.is_temporal()
+    def has_values(self, position: int) -> bool:
+        """Whether anything in a column is not missing."""
+        return any(not _is_missing(value) for value in self._values(position))
 
     def numbers(self, position: int) -> Floats:
         """A column as finite floats, NaN where a value is missing. Moments in time are microseconds."""
         if self._frame is None or isinstance(self._series(position).dtype, nw.Object | nw.Unknown):
-            values = _to_floats(self._values(position))
+            values = _to_floats(self._values(position), self.label(position))
         else:
             values = _series_to_floats(self._series(position))
         bad = np.flatnonzero(np.isinf(values) | (np.abs(values) > LARGEST_NUMBER))
@@ -114,13 +125,15 @@ class Table:
 
     def categories(self, position: int) -> list[Hashable]:
         """A column as categories, None where a value is missing."""
-        if self._frame is not None and isinstance(self._series(position).dtype, nw.Categorical | nw.Enum):
-            values: list[Any] = self._series(position).cast(nw.String).to_list()
-        elif self._frame is not None:
-            values = self._series(position).to_list()
-        else:
-            values = self._values(position).tolist()
-        return [None if _is_missing(value) else value for value in values]
+        values = self._values(position).tolist() if self._frame is None else self._series(position).to_list()
+        categories = [None if _is_missing(value) else value for value in values]
+        for row, value in enumerate(categories):
+            if not isinstance(value, Hashable):
+                raise TypeError(
+                    f"column {self.label(position)} holds a {type(value).__name__} in row {row}, "
+                    "which cannot be a category: convert the column to text or numbers"
+                )
+        return categories
 
     def like(self, columns: dict[str, npt.NDArray[Any]]) -> Any:
         """A new table of the caller's type, with the caller's index where it has one; an array for an array."""
@@ -180,18 +193,22 @@ def assign_context(
     for p, kind in kinds.items():
         if kind is Kind.UNUSABLE:
             raise TypeError(
-                f"contextual column {table.label(p)} holds {Kind.UNUSABLE.value}: "
-                "convert it to numbers or to text, or leave it out"
+                f"contextual column {table.label(p)} cannot be used: each argument must be a string or a number, "
+                f"all of one kind, and it holds {_kinds_of_values(table, p)}"
             )
+    if len(circumstances) > MAX_CONTEXTUAL:
+        raise ValueError(f"{len(circumstances):,} contextual columns are more than the {MAX_CONTEXTUAL:,} there can be")
     return circumstances, frozenset(p for p, kind in kinds.items() if kind is Kind.CATEGORICAL)
 
 
 def assign_roles(table: Table, contextual: Columns, behavioral: Columns | None, categorical: Columns | None) -> Roles:
     """Finds the columns that the caller named, or says which of them cannot be used and why."""
+    if contextual is None:
+        raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
     circumstances, categories = assign_context(table, contextual, categorical)
     if behavioral is None:
         others = [p for p in range(table.n_columns) if p not in circumstances]
-        behaviors = [p for p in others if table.kind(p) is Kind.NUMERIC and not table.is_time(p)]
+        behaviors = [p for p in others if table.kind(p) is Kind.NUMERIC and (table.n_rows == 0 or table.has_values(p))]
         if not behaviors:
             raise ValueError(
                 f"no numeric column is left as behaviour: the table has {table.n_columns} feature(s), "
@@ -207,12 +224,14 @@ def assign_roles(table: Table, contextual: Columns, behavioral: Columns | None, 
             f"column {table.label(both[0])} is named both contextual and behavioural: it can only be one of them"
         )
     for p in behaviors:
-        if table.kind(p) is not Kind.NUMERIC or table.is_time(p):
+        if table.kind(p) is not Kind.NUMERIC:
             raise TypeError(
                 f"behavioural column {table.label(p)} does not hold numbers{_first_text(table, p)}: "
                 "convert it, or use it as a contextual column"
             )
-    keys = [*_as_list(contextual), *_as_list(behavioral or []), *_as_list(categorical or [])]
+    keys = [
+        key for columns in (contextual, behavioral, categorical) if columns is not None for key in _as_list(columns)
+    ]
     return Roles(
         circumstances,
         behaviors,
@@ -255,6 +274,10 @@ def _as_frame(data: Any) -> nw.DataFrame[Any] | None:
         return data
     if isinstance(data, nw.LazyFrame) or type(data).__name__ == "LazyFrame":
         raise TypeError("a lazy table has no rows yet: call .collect() and pass the result")
+    if type(data).__name__ == "RecordBatch" and type(data).__module__.startswith("pyarrow"):
+        import pyarrow
+
+        data = pyarrow.Table.from_batches([data])
     try:
         frame = nw.from_native(data, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -262,7 +285,17 @@ def _as_frame(data: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def _unmasked(data: Any) -> Any:
+    if not isinstance(data, np.ma.MaskedArray):
+        return data
+    # A masked value is a missing one.
+    values = data.data.astype(object)
+    values[np.ma.getmaskarray(data)] = None
+    return values
+
+
 def _as_column(name: Any, values: Any) -> npt.NDArray[Any]:
+    values = _unmasked(values)
     column = np.asarray(values)
     if column.dtype.kind in "US" and not isinstance(values, np.ndarray):
         column = np.asarray(values, dtype=object)
@@ -272,6 +305,7 @@ def _as_column(name: Any, values: Any) -> npt.NDArray[Any]:
 
 
 def _as_array(data: Any) -> npt.NDArray[Any]:
+    data = _unmasked(data)
     try:
         array = data if isinstance(data, np.ndarray) else np.asarray(data)
         if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
@@ -292,7 +326,9 @@ def _as_array(data: Any) -> npt.NDArray[Any]:
 
 
 def _array_kind(values: npt.NDArray[Any]) -> Kind:
-    if values.dtype.kind in "fiumM":
+    if values.dtype.kind in "mM":
+        return Kind.TIME
+    if values.dtype.kind in "fiu":
         return Kind.NUMERIC
     if values.dtype.kind in "bUS":
         return Kind.CATEGORICAL
@@ -300,43 +336,63 @@ def _array_kind(values: npt.NDArray[Any]) -> Kind:
 
 
 def _object_kind(values: npt.NDArray[Any]) -> Kind:
-    kinds = set()
-    for row, value in enumerate(values):
-        if _is_missing(value):
-            continue
-        if isinstance(value, bool | np.bool_ | str):
-            kinds.add(Kind.CATEGORICAL)
-        elif isinstance(value, numbers.Real | Decimal):
-            kinds.add(Kind.NUMERIC)
-        else:
-            raise TypeError(f"a cell argument must be a string or a number, not {type(value).__name__!r} (row {row})")
+    kinds = {_value_kind(value) for value in values if not _is_missing(value)}
     return Kind.UNUSABLE if len(kinds) > 1 else next(iter(kinds), Kind.NUMERIC)
 
 
+def _value_kind(value: Any) -> Kind:
+    if isinstance(value, bool | np.bool_ | str):
+        return Kind.CATEGORICAL
+    # Decimal is a number that numpy and the numeric tower do not know.
+    if isinstance(value, numbers.Real | Decimal):
+        return Kind.NUMERIC
+    if isinstance(value, date | timedelta | np.datetime64 | np.timedelta64):
+        return Kind.TIME
+    return Kind.UNUSABLE
+
+
 def _is_missing(value: Any) -> bool:
-    # NaN and NaT differ from themselves; pandas' NA does not even say.
-    return (
-        value is None
-        or type(value).__name__ in ("NAType", "NaTType")
-        or (value != value) is True
-        or (isinstance(value, np.floating) and bool(np.isnan(value)))
-    )
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
+        return bool(value != value)
+    return isinstance(value, Decimal) and value.is_nan()
 
 
-def _to_floats(values: npt.NDArray[Any]) -> Floats:
+def _to_floats(values: npt.NDArray[Any], label: str) -> Floats:
     if values.dtype.kind in "mM":
         counts = values.astype(f"{values.dtype.kind}8[us]").astype(np.int64).astype(np.float64)
         return np.where(np.isnat(values), np.nan, counts)
-    if values.dtype.kind == "O":
-        return np.array([np.nan if _is_missing(value) else float(value) for value in values], dtype=np.float64)
-    return np.asarray(values, dtype=np.float64)
+    if values.dtype.kind != "O":
+        return np.asarray(values, dtype=np.float64)
+    floats = np.full(len(values), np.nan)
+    for row, value in enumerate(values):
+        if _is_missing(value):
+            continue
+        try:
+            floats[row] = _microseconds(value) if _value_kind(value) is Kind.TIME else float(value)
+        except (ArithmeticError, TypeError, ValueError):
+            raise ValueError(
+                f"column {label} has {str(value)[:40]!r} in row {row}, which is not a usable number"
+            ) from None
+    return floats
+
+
+def _microseconds(value: Any) -> float:
+    if isinstance(value, timedelta | np.timedelta64):
+        return float(np.timedelta64(value, "us").astype(np.int64))
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return float(np.datetime64(value, "us").astype(np.int64))
 
 
 def _series_to_floats(series: nw.Series[Any]) -> Floats:
     dtype = series.dtype
     missing = series.is_null().to_numpy()
+    if dtype == nw.Date:
+        series = series.cast(nw.Datetime("us"))
     if dtype == nw.Datetime or dtype == nw.Date:
-        series = series.cast(nw.Datetime("us")).dt.timestamp("us")
+        series = series.dt.timestamp("us")
     elif dtype == nw.Duration:
         series = series.dt.total_microseconds()
     if missing.any():
@@ -347,7 +403,12 @@ def _series_to_floats(series: nw.Series[Any]) -> Floats:
 
 
 def _as_list(columns: Columns) -> list[Any]:
-    return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    if isinstance(columns, str | int | np.integer):
+        return [columns]
+    # A generator would be empty at the next fit.
+    if not isinstance(columns, Iterable) or isinstance(columns, Iterator):
+        raise TypeError(f"columns are given as a list of names or positions, not as {type(columns).__name__}")
+    return list(columns)
 
 
 def _positions(table: Table, columns: Columns, role: str) -> list[int]:
@@ -386,11 +447,18 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 
 def _first_text(table: Table, position: int) -> str:
-    if table.is_time(position):
+    if table.kind(position) is Kind.TIME:
         return " but points in time"
+    if table.kind(position) is Kind.UNUSABLE:
+        return f" but {_kinds_of_values(table, position)}"
     values = (value for value in table.categories(position) if value is not None)
     first = next(values, None)
     return "" if first is None else f" (the first value is {str(first)[:40]!r})"
+
+
+def _kinds_of_values(table: Table, position: int) -> str:
+    types = sorted({type(value).__name__ for value in table._values(position) if not _is_missing(value)})
+    return " and ".join(types[:4])
 
 
 def _one_line(error: Exception) -> str:
