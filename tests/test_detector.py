@@ -442,7 +442,8 @@ def test_roles_may_be_given_as_an_index_or_array() -> None:
     """Tests that a slice of the table's own columns names them."""
     frame = mixed_table(missing=0.0)
     expected = QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
-    for make in (pd.Index, np.array, tuple):
+    makes: list[Any] = [pd.Index, np.array, tuple]
+    for make in makes:
         np.testing.assert_array_equal(QCAD(make(CONTEXT), make(BEHAVIOR)).fit(frame).anomaly_scores_, expected)
 
 

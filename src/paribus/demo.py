@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 
@@ -30,16 +31,16 @@ def main() -> None:
     rows = {name: [column[i] for i in top] for name, column in weather.table.items()}
     percentiles = detector.percentiles(rows)
     parts = detector.partial_scores(rows)
-    shown = RichTable(title="The strangest days, given when and where they were")
-    for heading in ("row", "when and where", "score", "mostly for its", "90 % there", "in all days"):
-        shown.add_column(heading, justify="right" if heading in ("row", "score") else "left")
+    shown = RichTable(title="The strangest days, given when and where they were", box=box.SIMPLE, pad_edge=False)
+    for heading in ("row", "when and where", "score", "mostly for its", "90 % there", "of all days"):
+        shown.add_column(heading, justify="right" if heading in ("row", "score") else "left", no_wrap=True)
     for place, row in enumerate(top):
         strongest = max(range(len(weather.behavioral)), key=lambda f: parts[weather.behavioral[f]][place])
         name = weather.behavioral[strongest]
         low, high = percentiles[place, strongest, [5, 95]]
         shown.add_row(
             str(row),
-            f"{rows['month'][place]}, {rows['elevation'][place]:,.0f} m, {rows['zone'][place]}",
+            f"{str(rows['month'][place])[:3]}, {rows['elevation'][place]:,.0f} m, {rows['zone'][place]}",
             f"{detector.anomaly_scores_[row]:.1f}",
             f"{name} {rows[name][place]}",
             f"{low} to {high}",
