@@ -35,7 +35,11 @@ ColumnRanks ColumnRanks::of(const double *values, std::size_t n_rows) {
     });
     ColumnRanks ranks;
     ranks.rank.resize(n_rows);
-    for (std::size_t i = 0; i < n_rows; ++i) ranks.rank[sorted[i]] = static_cast<std::uint32_t>(i);
+    ranks.sorted.resize(n_rows);
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        ranks.rank[sorted[i]] = static_cast<std::uint32_t>(i);
+        ranks.sorted[i] = values[sorted[i]];
+    }
     return ranks;
 }
 

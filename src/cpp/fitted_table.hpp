@@ -10,6 +10,8 @@ namespace paribus {
 struct ColumnRanks {
     /// [row]; rows of the same value have neighbouring ranks, missing values come first.
     std::vector<std::uint32_t> rank;
+    /// [rank]: the values in order; NaN where missing.
+    std::vector<double> sorted;
 
     static ColumnRanks of(const double *values, std::size_t n_rows);
 };

@@ -22,7 +22,7 @@ struct PathForestTask {
     std::size_t n_features;
     const GroupFeature *features;
     /// Local rank of each member in each feature: [feature][member].
-    const std::uint16_t *ranks;
+    const std::int32_t *ranks;
     /// Behaviour of each member; NaN where it is missing, and such a member is in no tree.
     const double *behavior;
     /// The same as steps of a grid (see grid.hpp); 0 where it is missing.

@@ -13,7 +13,8 @@ namespace paribus {
 RankSorter::RankSorter(std::size_t n_rows)
     : map_((n_rows + 63) / 64), summary_((map_.size() + 63) / 64), place_of_rank_(n_rows) {}
 
-void RankSorter::sort(const std::uint32_t *rows, std::size_t n, const ColumnRanks &ranks, std::uint16_t *order) {
+template <typename Visit>
+void RankSorter::for_each_sorted(const std::uint32_t *rows, std::size_t n, const ColumnRanks &ranks, Visit visit) {
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint32_t rank = ranks.rank[rows[i]];
         map_[rank / 64] |= std::uint64_t{1} << (rank % 64);
@@ -24,7 +25,8 @@ void RankSorter::sort(const std::uint32_t *rows, std::size_t n, const ColumnRank
         for (std::uint64_t words = summary_[s]; words != 0; words &= words - 1) {
             const std::size_t word = s * 64 + static_cast<std::size_t>(std::countr_zero(words));
             for (std::uint64_t bits = map_[word]; bits != 0; bits &= bits - 1) {
-                *order++ = place_of_rank_[word * 64 + static_cast<std::size_t>(std::countr_zero(bits))];
+                const std::size_t rank = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+                visit(place_of_rank_[rank], ranks.sorted[rank]);
             }
             map_[word] = 0;
         }
@@ -38,8 +40,6 @@ ReferenceGroup::ReferenceGroup(const FittedTable &table, std::size_t k)
       p_(table.context().n_features),
       sorter_(table.n_rows()),
       rows_(k),
-      order_(k),
-      values_(k),
       features_(p_),
       orders_(p_ * k),
       rank_values_(p_ * k),
@@ -69,45 +69,40 @@ void ReferenceGroup::assign(const double *point, const std::vector<Neighbor> &ne
             number_categories(f);
             continue;
         }
-        // A missing number sorts below every number.
-        const auto number = [](double value) { return std::isnan(value) ? -INFINITY : value; };
-        sorter_.sort(rows_.data(), k_, table_.context_ranks(f), order_.data());
-        for (std::size_t i = 0; i < k_; ++i) values_[i] = number(feature.values[rows_[i]]);
-        rank_feature(f, order_.data(), values_.data());
-        features_[f].own = number(point[f]);
+        rank_numbers(f);
     }
 }
 
-// Fills in a feature from its members' order and values.
-void ReferenceGroup::rank_feature(std::size_t feature, const std::uint16_t *order, const double *values) {
-    std::uint32_t *entries = orders_.data() + feature * k_;
+void ReferenceGroup::rank_numbers(std::size_t feature) {
+    // A missing number sorts below every number.
+    const auto number = [](double value) { return std::isnan(value) ? -INFINITY : value; };
+    std::uint32_t *entry = orders_.data() + feature * k_;
     double *rank_values = rank_values_.data() + feature * k_;
-    std::uint16_t *ranks = ranks_.data() + feature * k_;
-    std::uint32_t rank = 0;
-    rank_values[0] = values[order[0]];
-    for (std::size_t i = 0; i < k_; ++i) {
-        const std::uint16_t member = order[i];
-        rank += values[member] != rank_values[rank];
-        rank_values[rank] = values[member];
-        ranks[member] = static_cast<std::uint16_t>(rank);
-        entries[i] = rank << 16 | member;
-    }
-    features_[feature].order = entries;
-    features_[feature].values = rank_values;
+    std::int32_t *ranks = ranks_.data() + feature * k_;
+    features_[feature] = {entry, rank_values, number(point_[feature])};
+    // The first value is the first rank, whatever it is.
+    std::uint32_t rank = ~std::uint32_t{0};
+    double last = NAN;
+    sorter_.for_each_sorted(rows_.data(), k_, table_.context_ranks(feature), [&](std::uint16_t member, double value) {
+        value = number(value);
+        rank += value != last;
+        last = value;
+        rank_values[rank] = value;
+        ranks[member] = static_cast<std::int32_t>(rank);
+        *entry++ = rank << 16 | member;
+    });
 }
 
 void ReferenceGroup::select_behavior(std::size_t feature) {
     const double *behavior = table_.behavior(feature);
-    sorter_.sort(rows_.data(), k_, table_.behavior_ranks(feature), order_.data());
     behavior_order_.clear();
     sorted_behavior_.clear();
     for (std::size_t i = 0; i < k_; ++i) behavior_[i] = behavior[rows_[i]];
-    for (std::size_t i = 0; i < k_; ++i) {
-        const std::uint16_t member = order_[i];
-        if (std::isnan(behavior_[member])) continue;
+    sorter_.for_each_sorted(rows_.data(), k_, table_.behavior_ranks(feature), [&](std::uint16_t member, double value) {
+        if (std::isnan(value)) return;
         behavior_order_.push_back(member);
-        sorted_behavior_.push_back(behavior_[member]);
-    }
+        sorted_behavior_.push_back(value);
+    });
     lay_grid();
     for (std::size_t f = 0; f < p_; ++f) {
         if (table_.context().features[f].kind == FeatureKind::categorical) encode_categories(f);
@@ -169,18 +164,25 @@ void ReferenceGroup::encode_categories(std::size_t feature) {
     category_counts_.assign(n, 0);
     for (std::size_t i = 0; i < k_; ++i) ++category_counts_[categories[i]];
     category_starts_.resize(n);
-    std::uint32_t start = 0;
+    category_ranks_.resize(n);
+    double *rank_values = rank_values_.data() + feature * k_;
+    std::uint32_t start = 0, rank = 0;
     for (const std::uint16_t c : category_order_) {
+        rank += start > 0 && category_values_[c] != rank_values[rank];
+        rank_values[rank] = category_values_[c];
+        category_ranks_[c] = rank;
         category_starts_[c] = start;
         start += category_counts_[c];
     }
+    std::uint32_t *entries = orders_.data() + feature * k_;
+    std::int32_t *ranks = ranks_.data() + feature * k_;
     for (std::size_t i = 0; i < k_; ++i) {
-        values_[i] = category_values_[categories[i]];
-        order_[category_starts_[categories[i]]++] = static_cast<std::uint16_t>(i);
+        const std::uint16_t c = categories[i];
+        ranks[i] = static_cast<std::int32_t>(category_ranks_[c]);
+        entries[category_starts_[c]++] = category_ranks_[c] << 16 | static_cast<std::uint32_t>(i);
     }
-    rank_feature(feature, order_.data(), values_.data());
     const std::uint16_t own = own_category_[feature];
-    features_[feature].own = own == absent ? overall : category_values_[own];
+    features_[feature] = {entries, rank_values, own == absent ? overall : category_values_[own]};
 }
 
 void ReferenceGroup::describe(PathForestTask &task) const {

@@ -14,8 +14,9 @@ class RankSorter {
 public:
     explicit RankSorter(std::size_t n_rows);
 
-    /// Writes the places 0 ... n - 1 of `rows` in the order of their ranks.
-    void sort(const std::uint32_t *rows, std::size_t n, const ColumnRanks &ranks, std::uint16_t *order);
+    /// Calls `visit(place, value)` for the places 0 ... n - 1 of `rows`, in the order of their ranks.
+    template <typename Visit>
+    void for_each_sorted(const std::uint32_t *rows, std::size_t n, const ColumnRanks &ranks, Visit visit);
 
 private:
     // A bit of `summary_` stands for a word of `map_`, a bit of `map_` for a rank. All zero between calls.
@@ -44,7 +45,7 @@ public:
     const std::vector<double> &sorted_behavior() const { return sorted_behavior_; }
 
 private:
-    void rank_feature(std::size_t feature, const std::uint16_t *order, const double *values);
+    void rank_numbers(std::size_t feature);
     void number_categories(std::size_t feature);
     void encode_categories(std::size_t feature);
     void lay_grid();
@@ -54,13 +55,11 @@ private:
     RankSorter sorter_;
     const double *point_ = nullptr;
     std::vector<std::uint32_t> rows_;
-    std::vector<std::uint16_t> order_;
-    std::vector<double> values_;
 
     std::vector<GroupFeature> features_;
     std::vector<std::uint32_t> orders_;        // [feature][place]
     std::vector<double> rank_values_;          // [feature][local rank]
-    std::vector<std::uint16_t> ranks_;         // [feature][member]
+    std::vector<std::int32_t> ranks_;          // [feature][member]
     std::vector<double> behavior_;             // [member]
     std::vector<std::int32_t> grid_behavior_;  // [member]
     double grid_scale_ = 0.0;
@@ -75,7 +74,7 @@ private:
     std::vector<std::uint16_t> n_categories_;                // [feature]
     std::vector<std::uint16_t> own_category_;                // [feature]: the point's, or absent
     std::vector<double> category_values_;
-    std::vector<std::uint32_t> category_counts_, category_starts_;
+    std::vector<std::uint32_t> category_counts_, category_starts_, category_ranks_;
     std::vector<std::uint16_t> category_order_;
 };
 
