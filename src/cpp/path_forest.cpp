@@ -2,6 +2,7 @@
 
 #include "grid.hpp"
 #include "lanes.hpp"
+#include "split_merit.hpp"
 
 // How it works. Trees are lanes: a pack of them is grown in step, level by level, each lane with its own node. A member
 // of the group is one row of multiplicities, a lane per tree (0 where the lane's node does not hold it), and one of
@@ -25,14 +26,6 @@ namespace {
 constexpr std::uint32_t position_mask = 0xffff;
 constexpr std::uint32_t rank_shift = 16;
 constexpr int highest_rank = 0xffff;
-constexpr std::size_t block_size = 8;
-// The margins of the screen: what surely is no better than a merit that was reached.
-constexpr float nearly = 0.999f;
-constexpr float slack = 4096.0f;
-// Relative to a node's multiplicity: a contrast that is nothing but rounding.
-constexpr float negligible = 0x1p-20f;
-// Merits that are closer are compared exactly.
-constexpr double rounding = 1e-14;
 // A merit below this, in squared steps of a grid of so many bits, asks for a finer grid.
 double coarse_merit(int grid_bits) { return __builtin_ldexp(1.0, 2 * grid_bits - 18); }
 
@@ -40,49 +33,6 @@ double coarse_merit(int grid_bits) { return __builtin_ldexp(1.0, 2 * grid_bits -
 struct Cut {
     std::size_t feature;
     Ints threshold, flip;
-};
-
-// A contrast is below 2^46 and a product below 2^31, so that their products fit.
-__extension__ typedef __int128 Wide;
-
-// The best split of a lane.
-struct Split {
-    // (n sum_left - n_left sum)^2 / (n_left n_right): grows as the squared error falls. Rounded.
-    double merit;
-    std::size_t feature;
-    std::size_t at;         // the last member on the left, as a place in the feature's order
-    std::int32_t left;      // multiplicity on the left
-    std::int32_t left_sum;  // of moments, not doubled
-};
-
-constexpr Split no_split = {0.0, 0xffff, 0, 0, 0};
-
-// What the screen needs to know of the nodes.
-struct Screen {
-    Floats total, remainder;
-    Floats slope;    // of the correction, over the multiplicity on the left
-    Floats nothing;  // a squared contrast that is nothing but rounding
-};
-
-// A stretch of a feature's order, as the scan found it.
-struct Block {
-    Ints left, excess;        // before it; if it is a single value, after it
-    Floats squares, product;  // no threshold in it has a higher merit than their ratio
-    std::size_t end;          // of a single value
-};
-
-// The best merit that a lane was seen to reach, as a ratio: a product is cheaper than a division.
-struct Reached {
-    Floats squares = {}, product = Floats::all(1.0f);
-
-    void raise(const Floats &new_squares, const Floats &new_product) {
-        const Ints better = new_squares * product > squares * new_product;
-        squares = select(better, new_squares, squares);
-        product = select(better, new_product, product);
-    }
-
-    /// What surely is no better.
-    Floats bar() const { return squares / product * Floats::all(nearly) - Floats::all(slack); }
 };
 
 std::int32_t floor_divide(std::int32_t a, std::int32_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
@@ -263,7 +213,7 @@ private:
 
     // Tries all thresholds of the wanted features: first a screen of them all, then a closer look at what remains.
     void try_features() {
-        const Screen screen = make_screen();
+        const Screen screen(total_, remainder_);
         for (std::size_t open = 0; open < n_features_; ++open) {
             has_few_values(open) ? survey_values(open, screen) : survey(open, screen);
         }
@@ -285,19 +235,6 @@ private:
             }
         }
         return some;
-    }
-
-    // The contrast of a split is 2 sum_left - 2 n_left / n sum: the running excess of left over right moments,
-    // corrected for what centring on whole numbers left over. Its square over n_left n_right is the merit, up to a
-    // factor.
-    Screen make_screen() const {
-        Screen screen;
-        screen.total = to_floats(total_);
-        screen.remainder = to_floats(remainder_);
-        screen.slope = (screen.remainder + screen.remainder) / screen.total;
-        const Floats tiny = screen.total * Floats::all(negligible);
-        screen.nothing = tiny * tiny;
-        return screen;
     }
 
     // Whether a feature has so few values left that it is better taken value by value than block by block.
@@ -452,30 +389,13 @@ private:
 
     // Keeps a lane's split if it is better than the best so far; of equal ones the first stays.
     void compare(std::size_t lane, std::size_t feature, std::size_t at, std::int32_t left, std::int32_t left_sum) {
-        Split &best = splits_[lane];
-        const auto contrast = static_cast<double>(contrast_of(lane, left, left_sum));
-        const double merit = contrast * contrast / static_cast<double>(product_of(lane, left));
-        if (merit < best.merit * (1.0 - rounding) || merit == 0.0) return;
-        if (merit <= best.merit * (1.0 + rounding) && !exceeds(lane, left, left_sum, best)) return;
-        best = {merit, feature, at, left, left_sum};
-        const float bar = static_cast<float>(in_steps(merit, lane)) * nearly - slack;
+        const NodeSums node = {total_[lane], remainder_[lane]};
+        Split split = {0.0, feature, at, left, left_sum};
+        split.merit = rounded_merit(node, split);
+        if (!is_better(node, split, splits_[lane])) return;
+        splits_[lane] = split;
+        const float bar = static_cast<float>(in_steps(split.merit, lane)) * nearly - slack;
         if (bar > bar_[lane]) bar_.set(lane, bar);
-    }
-
-    // Compares merits that are equal up to rounding: (contrast^2 / product) as whole numbers, crosswise.
-    bool exceeds(std::size_t lane, std::int32_t left, std::int32_t left_sum, const Split &best) const {
-        const Wide contrast = contrast_of(lane, left, left_sum);
-        const Wide best_contrast = contrast_of(lane, best.left, best.left_sum);
-        return contrast * contrast * product_of(lane, best.left) >
-               best_contrast * best_contrast * product_of(lane, left);
-    }
-
-    std::int64_t contrast_of(std::size_t lane, std::int32_t left, std::int32_t left_sum) const {
-        return std::int64_t{total_[lane]} * left_sum - std::int64_t{left} * remainder_[lane];
-    }
-
-    std::int64_t product_of(std::size_t lane, std::int32_t left) const {
-        return std::int64_t{left} * (total_[lane] - left);
     }
 
     // Takes each lane to the side of its split where the point is.
