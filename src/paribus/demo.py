@@ -31,8 +31,13 @@ def main() -> None:
     rows = {name: [column[i] for i in top] for name, column in weather.table.items()}
     percentiles = detector.percentiles(rows)
     parts = detector.partial_scores(rows)
-    shown = RichTable(title="The strangest days, given when and where they were", box=box.SIMPLE, pad_edge=False)
-    for heading in ("row", "when and where", "score", "mostly for its", "90 % there", "of all days"):
+    shown = RichTable(
+        title="The strangest days, given when and where they were",
+        box=box.SIMPLE,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    for heading in ("row", "when and where", "score", "mostly for its", "90 % there", "all days"):
         shown.add_column(heading, justify="right" if heading in ("row", "score") else "left", no_wrap=True)
     for place, row in enumerate(top):
         strongest = max(range(len(weather.behavioral)), key=lambda f: parts[weather.behavioral[f]][place])
