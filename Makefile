@@ -25,7 +25,7 @@ EXTRAS_bench := [bench]
 EXTRAS_lint := [bench,lint,test]
 
 SANITIZE_DIR := build/sanitize
-SANITIZE_TESTS ?= tests/test_engine.py tests/test_neighbors.py tests/test_detector.py
+SANITIZE_TESTS ?= tests/test_engine.py tests/test_neighbors.py tests/test_detector.py tests/test_bad_input.py
 
 # The build requirements of pyproject.toml, and what the build backend misses on this machine (CMake, Ninja).
 LIST_REQUIRES := import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \

@@ -1,4 +1,4 @@
-"""Random tables for property tests: ties, duplicates, constant columns, missing values, categories."""
+"""Tables for tests: as users have them, and random ones with ties, duplicates, missing values and categories."""
 
 from __future__ import annotations
 
@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 from paribus import _core
 
 Array = np.ndarray[Any, Any]
+
+# The roles of `mixed_table`.
+CONTEXT = ["age", "load", "site"]
+BEHAVIOR = ["pressure", "pulse"]
 
 # A value far outside.
 GLITCH = 2.0**30
@@ -114,3 +119,20 @@ def cases(draw: st.DrawFn, behavior: tuple[str, ...] = ("whole", "dyadic", "glit
         draw(st.sampled_from([2, 7, 100])),
         draw(st.booleans()),
     )
+
+
+def mixed_table(n: int = 120, seed: int = 0, missing: float = 0.05) -> pd.DataFrame:
+    """Two numbers and a category of context, two numbers of behaviour, some of it missing."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": random.integers(20, 80, n).astype(float),
+            "load": random.normal(size=n),
+            "site": random.choice(["north", "south", "east"], n),
+        }
+    )
+    frame["pressure"] = frame["age"] * 0.5 + random.normal(size=n)
+    frame["pulse"] = frame["load"] * 3 + (frame["site"] == "north") * 10 + random.normal(size=n)
+    for name in frame.columns:
+        frame.loc[random.random(n) < missing, name] = None
+    return frame

@@ -24,29 +24,9 @@ from sklearn.exceptions import NotFittedError
 import oracles
 from paribus import QCAD, datasets
 from paribus.datasets.weather import PLANTED
+from tables import BEHAVIOR, CONTEXT, mixed_table
 
 Array = np.ndarray[Any, Any]
-
-
-def mixed_table(n: int = 120, seed: int = 0, missing: float = 0.05) -> pd.DataFrame:
-    """Two numbers and a category of context, two numbers of behaviour, some of it missing."""
-    random = np.random.default_rng(seed)
-    frame = pd.DataFrame(
-        {
-            "age": random.integers(20, 80, n).astype(float),
-            "load": random.normal(size=n),
-            "site": random.choice(["north", "south", "east"], n),
-        }
-    )
-    frame["pressure"] = frame["age"] * 0.5 + random.normal(size=n)
-    frame["pulse"] = frame["load"] * 3 + (frame["site"] == "north") * 10 + random.normal(size=n)
-    for name in frame.columns:
-        frame.loc[random.random(n) < missing, name] = None
-    return frame
-
-
-CONTEXT = ["age", "load", "site"]
-BEHAVIOR = ["pressure", "pulse"]
 
 
 def plain_scores(frame: pd.DataFrame, detector: QCAD, row: int) -> tuple[Array, list[oracles.Answer]]:
@@ -279,96 +259,6 @@ def test_the_seed_decides_and_nothing_else() -> None:
     one = QCAD(CONTEXT, BEHAVIOR, n_jobs=1).fit(frame).anomaly_scores_
     np.testing.assert_array_equal(QCAD(CONTEXT, BEHAVIOR, n_jobs=3).fit(frame).anomaly_scores_, one)
     assert not np.array_equal(QCAD(CONTEXT, BEHAVIOR, random_state=1).fit(frame).anomaly_scores_, one)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"contextual": ["agee"]}, ValueError, "'agee' is not in the table: did you mean 'age'"),
-        ({"contextual": ["age", "age"]}, ValueError, "'age' is named twice"),
-        ({"contextual": []}, ValueError, "no contextual column"),
-        ({"contextual": [9]}, ValueError, "column 9 is not in the table, which has 5 columns"),
-        ({"contextual": [1.5]}, TypeError, "not by float"),
-        ({"contextual": 5.0}, TypeError, "a list of names or positions, not as float"),
-        ({"contextual": (name for name in CONTEXT)}, TypeError, "not as generator"),
-        ({"contextual": None}, ValueError, "no contextual column"),
-        ({"behavioral": ["age"]}, ValueError, "both contextual and behavioural"),
-        ({"behavioral": []}, ValueError, "no behavioural column"),
-        ({"contextual": ["age"], "behavioral": ["site"]}, TypeError, "'site' does not hold numbers"),
-        ({"categorical": ["pulse"]}, ValueError, "'pulse' is named categorical but is not contextual"),
-        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0"),
-        ({"n_neighbors": 70_000}, ValueError, "from 1 to 65,535"),
-        ({"n_trees": 0}, ValueError, "n_trees is 0"),
-        ({"n_trees": 2.5}, ValueError, "whole number"),
-        ({"min_samples_split": 1}, ValueError, "min_samples_split is 1"),
-        ({"n_quantiles": 1}, ValueError, "n_quantiles is 1"),
-        ({"max_features": 0}, ValueError, "max_features is 0"),
-        ({"max_features": 1.5}, ValueError, "at most 1"),
-        ({"max_features": "most"}, ValueError, "'sqrt'"),
-        ({"clip": -1}, ValueError, "clip is -1"),
-        ({"clip": 5e-324}, ValueError, "from 1e-9"),
-        ({"min_samples_split": 2**40}, ValueError, "min_samples_split"),
-        ({"contamination": np.array([0.1, 0.2])}, ValueError, "contamination"),
-        ({"contamination": 0.7}, ValueError, "contamination is 0.7"),
-        ({"contamination": "some"}, ValueError, "'auto'"),
-        ({"bootstrap": "yes"}, TypeError, "bootstrap is 'yes'"),
-        ({"progress": 3}, TypeError, "progress is 3"),
-        ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
-    ],
-)
-def test_wrong_parameters_are_named(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
-    """Tests that each wrong parameter gives one sentence that says what it is and what it may be."""
-    with pytest.raises(error, match=message):
-        QCAD(**({"contextual": CONTEXT, "behavioral": BEHAVIOR} | parameters)).fit(mixed_table(30, missing=0.0))
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        (lambda f: f.assign(pulse=np.inf), ValueError, "'pulse' has an infinite value in row 0"),
-        (lambda f: f.assign(age=1e300), ValueError, "too large"),
-        (lambda f: f.assign(pulse=np.nan), ValueError, "'pulse' has no values"),
-        (lambda f: f.head(1), ValueError, "n_samples = 1"),
-        (lambda f: f.head(0), ValueError, "n_samples = 0"),
-        (lambda f: f.assign(pulse="x"), TypeError, "'pulse' does not hold numbers .*'x'"),
-        (lambda f: f.assign(pulse=pd.Timestamp("2020")), TypeError, "points in time"),
-        (lambda f: f.assign(site=[[1]] * len(f)), TypeError, "string or a number"),
-        (lambda f: f.assign(site=["a", 1.0] * (len(f) // 2)), TypeError, "'site' cannot be used: .* float and str"),
-        (lambda f: f.rename(columns={"pulse": "age"}), ValueError, "unique"),
-        (lambda f: pl.from_dict({"age": [1.0], "pulse": [2.0]}).lazy(), TypeError, "collect"),
-        (lambda f: f["age"], ValueError, "2 dimensions"),
-        (lambda f: f.rename(columns={"pulse": 7}), ValueError, "column name 7 is not text"),
-        (lambda f: f.astype(object).assign(pulse=10**400), ValueError, "'pulse' has .* not a usable number"),
-        (
-            lambda f: f.assign(pressure=[1.0, np.nan] * 15, pulse=[1.0, np.nan] * 15).iloc[[0, 1, 3]],
-            ValueError,
-            "n_samples = 3, and 1",
-        ),
-        (lambda f: [[1, 2], [3]], ValueError, "same length"),
-        (lambda f: {"age": [1, 2], "pulse": [1]}, ValueError, "differ in length"),
-        (lambda f: f.to_numpy(), ValueError, "no column names"),
-    ],
-)
-def test_bad_tables_are_refused_in_one_sentence(change: Any, error: type[Exception], message: str) -> None:
-    """Tests that what is wrong with a table is said with the column's name, before any work."""
-    with pytest.raises(error, match=message):
-        QCAD(["age", "site"], ["pressure", "pulse"]).fit(change(mixed_table(30, missing=0.0)))
-
-
-def test_other_columns_than_at_fit_are_refused() -> None:
-    """Tests that rows without a fitted column, or with another type in it, get a clear error."""
-    frame = mixed_table(missing=0.0)
-    with pytest.raises(NotFittedError):
-        QCAD(CONTEXT, BEHAVIOR).anomaly_score(frame)
-    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
-    with pytest.raises(ValueError, match="'pulse' was there at fit and is missing"):
-        detector.anomaly_score(frame.drop(columns="pulse"))
-    with pytest.raises(TypeError, match="'site' held text at fit and holds no text"):
-        detector.anomaly_score(frame.assign(site=1.0))
-    with pytest.raises(TypeError, match="'age' held numbers at fit"):
-        detector.anomaly_score(frame.assign(age="old"))
-    with pytest.raises(ValueError, match="this table has none"):
-        detector.anomaly_score(np.zeros((3, 5)))
 
 
 def test_parameters_set_after_the_fit_do_not_count_until_the_next() -> None:

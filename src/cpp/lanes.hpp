@@ -52,13 +52,6 @@ struct Lanes {
         return result;
     }
 
-    static Lanes load(const T *values) {
-        Lanes result;
-#pragma GCC unroll 8
-        for (std::size_t i = 0; i < n_parts; ++i) __builtin_memcpy(&result.part[i], values + i * width, vector_bytes);
-        return result;
-    }
-
     T operator[](std::size_t lane) const { return part[lane / width][lane % width]; }
     void set(std::size_t lane, T value) { part[lane / width][lane % width] = value; }
 };

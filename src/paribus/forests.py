@@ -63,10 +63,8 @@ def resolve_max_features(max_features: int | float | str | None, n_features: int
     """
     if max_features is None:
         return n_features
-    if max_features == "sqrt":
+    if isinstance(max_features, str):  # "sqrt": the parameters have been checked
         return max(1, math.isqrt(n_features))
-    if isinstance(max_features, str):
-        raise ValueError(f"max_features is {max_features!r}: give a number, a share, 'sqrt', or None for all features")
     if isinstance(max_features, float):
         return max(1, int(max_features * n_features))
     return min(max_features, n_features)

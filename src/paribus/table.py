@@ -105,6 +105,8 @@ class Table:
 
     def has_values(self, position: int) -> bool:
         """Whether anything in a column is not missing."""
+        if self._frame is not None:
+            return int(self._series(position).null_count()) < self.n_rows
         return any(not _is_missing(value) for value in self._values(position))
 
     def numbers(self, position: int) -> Floats:
