@@ -182,6 +182,8 @@ class Answer:
 
     percentiles: list[float]
     partial_score: float
+    weights: list[float]
+    """How much each member of the group counts."""
     closest_call: float = 1.0
     """The closest decision on the way to any leaf, between two ways to part a node."""
     tied: bool = False
@@ -209,7 +211,11 @@ def judge(
     known = behavior[~np.isnan(behavior)]
     width = known.max() - known.min()
     # A constant feature scores 0, whoever the others are.
-    nothing = Answer([math.nan] * (n_quantiles + 1), 0.0 if width == 0 and not math.isnan(value) else math.nan)
+    nothing = Answer(
+        [math.nan] * (n_quantiles + 1),
+        0.0 if width == 0 and not math.isnan(value) else math.nan,
+        [math.nan] * len(group),
+    )
     if not members:
         return nothing
 
@@ -259,7 +265,8 @@ def judge(
         score = 0.0
     else:
         score = partial_score(taus, (quartiles[0], quartiles[1]), value, scale_tails) / width
-    return Answer(taus, score, min(n.closest_call for n in nodes), any(n.tied for n in nodes))
+    weights_as_floats = [float(share) for share in shares]
+    return Answer(taus, score, weights_as_floats, min(n.closest_call for n in nodes), any(n.tied for n in nodes))
 
 
 def _encode(cells: list[float], mine: float, values: list[float], members: list[int]) -> tuple[list[float], float]:

@@ -56,7 +56,7 @@ class Case:
 
     def score(self, n_threads: int = 1) -> tuple[Array, Array]:
         rows = np.arange(len(self.context))
-        scores, percentiles = self.engine().score(self.context, self.behavior, rows, True, n_threads)
+        scores, _, percentiles = self.engine().score(self.context, self.behavior, rows, True, n_threads)
         assert percentiles is not None
         return scores, percentiles
 

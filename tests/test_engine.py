@@ -13,33 +13,13 @@ from tables import GLITCH, Array, Case, cases
 
 
 def expect_oracle(case: Case, rows: list[int]) -> None:
-    scores, percentiles = case.score()
-    everybody = np.arange(len(case.context))
-    positions, distances = case.engine().neighbors(case.context, everybody)
     for row in rows:
-        expect_answer(
-            case,
-            case.context[row],
-            case.behavior[row],
-            row,
-            positions[row],
-            distances[row],
-            scores[row],
-            percentiles[row : row + 1],
-        )
+        expect_answer(case, case.context[row], case.behavior[row], row)
 
 
-def expect_answer(
-    case: Case,
-    point: Array,
-    value: Array,
-    excluded: int,
-    positions: Array,
-    distances: Array,
-    scores: Array,
-    percentiles: Array | None,
-) -> None:
-    assert percentiles is not None
+def expect_answer(case: Case, point: Array, value: Array, excluded: int) -> None:
+    found = case.engine().explain(point[None], value[None], np.array([excluded]))
+    scores, percentiles, weights, positions, distances = (array[0] for array in found)
     group, expected_distances = oracles.reference_group(
         case.context, point, excluded, case.k, case.categorical, case.tie_order
     )
@@ -65,7 +45,9 @@ def expect_answer(
         # With an extreme value in the node, splits that differ by less than the grid's step are alike to the engine.
         if np.nanmax(case.behavior[:, feature]) >= GLITCH and answer.closest_call < 1e-6:
             continue
-        np.testing.assert_array_equal(percentiles[0, feature], answer.percentiles)
+        np.testing.assert_array_equal(percentiles[feature], answer.percentiles)
+        # The engine adds up whole numbers: shares of a leaf, rounded.
+        np.testing.assert_allclose(weights[feature], answer.weights, rtol=0, atol=1e-9)
         np.testing.assert_allclose(scores[feature], answer.partial_score, rtol=1e-12, atol=0)
 
 
@@ -85,10 +67,7 @@ def test_new_rows_agree_with_the_oracle(case: Case, seed: int) -> None:
     # Codes from 0; 99 is one that no fitted row has.
     point = np.where(case.categorical == 1, random.choice([0.0, 1.0, 99.0, np.nan], point.shape), point)
     value = random.integers(-5, 25, case.behavior.shape[1]).astype(float)
-    nobody = np.array([-1])
-    scores, percentiles = case.engine().score(point[None], value[None], nobody, True)
-    positions, distances = case.engine().neighbors(point[None], nobody)
-    expect_answer(case, point, value, -1, positions[0], distances[0], scores[0], percentiles)
+    expect_answer(case, point, value, -1)
 
 
 @given(case=cases(), row=st.integers(0, 39))
@@ -208,14 +187,17 @@ def test_one_answer_for_any_threads_batches_and_kernels(case: Case, data: st.Dat
     rows = np.arange(n)
     engine = case.engine()
     scores, percentiles = case.score()
-    many, many_percentiles = engine.score(case.context, case.behavior, rows, True, 3)
+    many, _, many_percentiles = engine.score(case.context, case.behavior, rows, True, 3)
     np.testing.assert_array_equal(many, scores)
     np.testing.assert_array_equal(many_percentiles, percentiles)
+    explained = engine.explain(case.context, case.behavior, rows, 3)
+    np.testing.assert_array_equal(explained[0], scores)
+    np.testing.assert_array_equal(explained[1], percentiles)
 
     order = np.array(data.draw(st.permutations(range(n))))
     cut = data.draw(st.integers(0, n))
     for part in (order[:cut], order[cut:]):
-        some, _ = engine.score(case.context[part], case.behavior[part], part.astype(np.int64), False, 2)
+        some, _, _ = engine.score(case.context[part], case.behavior[part], part.astype(np.int64), False, 2)
         np.testing.assert_array_equal(some, scores[part])
 
     before = _core.kernel()
@@ -225,6 +207,15 @@ def test_one_answer_for_any_threads_batches_and_kernels(case: Case, data: st.Dat
             np.testing.assert_array_equal(case.engine().score(case.context, case.behavior, rows)[0], scores)
     finally:
         _core.use_kernel(before)
+
+
+@given(case=cases())
+def test_the_reach_is_the_first_and_the_last_distance(case: Case) -> None:
+    """Tests that scoring tells how near the nearest and the farthest reference row is."""
+    rows = np.arange(len(case.context))
+    _, reach, _ = case.engine().score(case.context, case.behavior, rows)
+    _, distances = case.engine().neighbors(case.context, rows)
+    np.testing.assert_array_equal(reach, distances[:, [0, -1]])
 
 
 def test_the_environment_picks_the_kernel() -> None:

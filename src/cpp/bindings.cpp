@@ -96,12 +96,13 @@ public:
         return rows;
     }
 
-    std::tuple<Output<double, 2>, std::optional<Output<double, 3>>> score(
+    std::tuple<Output<double, 2>, Output<double, 2>, std::optional<Output<double, 3>>> score(
         const Input<double, 2> &context, const Input<double, 2> &behavior, const Input<std::int64_t, 1> &excluded,
         bool want_percentiles, std::size_t n_threads, const nb::object &progress) const {
         check_rows(context, behavior);
         check_references(context, excluded);
         auto scores = new_array<double, 2>({context.shape(0), table_.n_behavior()});
+        auto reach = new_array<double, 2>({context.shape(0), 2});
         std::optional<Output<double, 3>> percentiles;
         if (want_percentiles) {
             percentiles = new_array<double, 3>({context.shape(0), table_.n_behavior(), parameters_.n_quantiles + 1});
@@ -113,8 +114,34 @@ public:
         query.excluded = excluded.data();
         query.partial_scores = scores.data();
         query.percentiles = percentiles ? percentiles->data() : nullptr;
+        query.reach = reach.data();
         run(query, n_threads, progress);
-        return {scores, percentiles};
+        return {scores, reach, percentiles};
+    }
+
+    std::tuple<Output<double, 2>, Output<double, 3>, Output<double, 3>, Output<std::int64_t, 2>, Output<double, 2>>
+    explain(const Input<double, 2> &context, const Input<double, 2> &behavior, const Input<std::int64_t, 1> &excluded,
+            std::size_t n_threads, const nb::object &progress) const {
+        check_rows(context, behavior);
+        check_references(context, excluded);
+        const std::size_t n_rows = context.shape(0), n_behavior = table_.n_behavior(), k = parameters_.n_neighbors;
+        auto scores = new_array<double, 2>({n_rows, n_behavior});
+        auto percentiles = new_array<double, 3>({n_rows, n_behavior, parameters_.n_quantiles + 1});
+        auto weights = new_array<double, 3>({n_rows, n_behavior, k});
+        auto neighbors = new_array<std::int64_t, 2>({n_rows, k});
+        auto distances = new_array<double, 2>({n_rows, k});
+        paribus::Query query = {};
+        query.n_rows = n_rows;
+        query.context = context.data();
+        query.behavior = behavior.data();
+        query.excluded = excluded.data();
+        query.partial_scores = scores.data();
+        query.percentiles = percentiles.data();
+        query.weights = weights.data();
+        query.neighbors = neighbors.data();
+        query.distances = distances.data();
+        run(query, n_threads, progress);
+        return {scores, percentiles, weights, neighbors, distances};
     }
 
     std::tuple<Output<std::int64_t, 2>, Output<double, 2>> neighbors(
@@ -209,7 +236,12 @@ NB_MODULE(_core, m) {
              "broken), or -1.")
         .def("score", &Engine::score, "context"_a, "behavior"_a, "excluded"_a, "want_percentiles"_a = false,
              "n_threads"_a = 1, "progress"_a = nb::none(),
-             "Partial scores [row][feature], and percentiles [row][feature][quantile] if wanted.")
+             "Partial scores [row][feature]; the distances of the nearest and the farthest neighbour [row][2]; and "
+             "percentiles [row][feature][quantile] if wanted.")
+        .def("explain", &Engine::explain, "context"_a, "behavior"_a, "excluded"_a, "n_threads"_a = 1,
+             "progress"_a = nb::none(),
+             "Partial scores [row][feature]; percentiles [row][feature][quantile]; how much each neighbour counts "
+             "[row][feature][k], 1 in all; fitted rows [row][k], nearest first, and their distances.")
         .def("neighbors", &Engine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "Fitted rows, nearest first, and their distances.");
 

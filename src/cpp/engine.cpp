@@ -76,6 +76,10 @@ public:
         const double *context = query_.context + row * table_.context().n_features;
         const auto &neighbors = search_.search(context, excluded_place(row));
         if (query_.neighbors != nullptr) write_neighbors(row, neighbors);
+        if (query_.reach != nullptr) {
+            query_.reach[row * 2] = neighbors[0].distance;
+            query_.reach[row * 2 + 1] = neighbors[k_ - 1].distance;
+        }
         if (!group_) return;
         group_->assign(context, neighbors);
         for (std::size_t feature = 0; feature < table_.n_behavior(); ++feature) judge(row, feature);
@@ -91,6 +95,14 @@ private:
         for (std::size_t i = 0; i < k_; ++i) {
             query_.neighbors[row * k_ + i] = table_.callers_row(neighbors[i].row);
             query_.distances[row * k_ + i] = neighbors[i].distance;
+        }
+    }
+
+    void write_weights(std::size_t cell, bool known) {
+        std::uint64_t total = 0;
+        for (const std::uint64_t weight : weights_) total += weight;
+        for (std::size_t i = 0; i < k_; ++i) {
+            query_.weights[cell * k_ + i] = known ? static_cast<double>(weights_[i]) / static_cast<double>(total) : NAN;
         }
     }
 
@@ -116,6 +128,7 @@ private:
             double *to = query_.percentiles + cell * n;
             for (std::size_t i = 0; i < n; ++i) to[i] = known ? percentiles_->taus()[i] : NAN;
         }
+        if (query_.weights != nullptr) write_weights(cell, known);
         if (query_.partial_scores != nullptr && !trivial) {
             // Finite, even where a value is immensely far from a distribution that is immensely narrow.
             query_.partial_scores[cell] =

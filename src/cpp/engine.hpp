@@ -36,9 +36,13 @@ struct Query {
     double *partial_scores = nullptr;
     /// [row][feature][n_quantiles + 1], NaN without a reference.
     double *percentiles = nullptr;
+    /// [row][feature][k]: how much each neighbour counts, 1 in all; NaN without a reference.
+    double *weights = nullptr;
     /// [row][k]: the caller's fitted rows, nearest first, and their distances.
     std::int64_t *neighbors = nullptr;
     double *distances = nullptr;
+    /// [row][2]: the distances of the nearest and of the farthest neighbour.
+    double *reach = nullptr;
 };
 
 using Tick = std::function<void(std::size_t)>;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -16,9 +16,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from paribus import scoring
 from paribus._core import Engine
 from paribus.encoding import ContextEncoding, encode_behavior
+from paribus.explainer import Findings, explain
+from paribus.explanation import Explanation
+from paribus.fitted_view import FittedView
 from paribus.forests import ForestPlan, resolve_max_features
+from paribus.formatting import ColumnFormat
 from paribus.parallel import resolve_n_jobs
 from paribus.parameters import check_parameters
+from paribus.profile import context_columns
 from paribus.progress import Progress, reporter
 from paribus.table import Columns, Floats, Table, assign_roles, find_columns, require_columns
 
@@ -167,7 +172,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         engine = _make_engine(context, encoding, behavior, tie_order, plan)
         with reporter(self.progress, n_rows, "Scoring") as tick:
-            raw, _ = engine.score(context, behavior, engine.match(context, behavior), False, n_threads, tick)
+            raw, reach, _ = engine.score(context, behavior, engine.match(context, behavior), False, n_threads, tick)
         partial = scoring.rescale(raw, self.clip)
         scores = scoring.total(partial)
         if np.isnan(scores).all():
@@ -193,7 +198,11 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._tie_order = tie_order
         self._plan = plan
         self._clip = self.clip
+        self._partial = partial
+        self._reach = reach
+        self._table = table.copy()
         self._engine: Engine | None = engine
+        self._view: FittedView | None = None
         self.partial_scores_ = self._as_table(table, partial)
         self.anomaly_scores_ = scores
         self.offset_ = -scoring.threshold(scores, self.contamination)
@@ -222,7 +231,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         context, behavior = self._encode(self._read(rows))
         engine = self._get_engine()
         with reporter(self.progress, len(context), "Estimating") as tick:
-            _, percentiles = engine.score(
+            *_, percentiles = engine.score(
                 context, behavior, engine.match(context, behavior), True, self._n_threads(), tick
             )
         assert percentiles is not None
@@ -243,6 +252,69 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         engine = self._get_engine()
         with reporter(self.progress, len(context), "Finding neighbours") as tick:
             return engine.neighbors(context, engine.match(context, behavior), self._n_threads(), tick)
+
+    def explain(self, row: Any = None, *, label: Hashable = None, top: int = 3) -> Explanation:
+        """Why a row has the score that it has.
+
+        Parameters
+        ----------
+        row : int, or a row
+            A whole number is the position of a fitted row, from 0, as in `anomaly_scores_`. Text or a moment is its
+            label in a pandas index. A dict of values, a pandas row or a table of one row is a new row.
+        label : optional
+            The label of a fitted row in a pandas index, for labels that are whole numbers.
+        top : int
+            How many behavioural features the sentence and the pictures show at most.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> print(detector.explain(137, top=1))
+        temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 500 rows,
+        mostly with month February or January, elevation 1,612 to 2,070).
+        """
+        check_is_fitted(self)
+        _check_count("top", top)
+        position = self._table.find_row(label) if label is not None else self._find_row(row)
+        if position is None:
+            asked = self._read(_as_one_row(row))
+            if asked.n_rows != 1:
+                raise ValueError(f"explain takes one row, and the table has {asked.n_rows}: use explain_all(rows=...)")
+            return self._explain(asked, [None], top)[0]
+        return self._explain(Table(self._table.take(np.array([position]))), [position], top)[0]
+
+    def explain_all(self, top_n: int = 10, *, rows: Any = None, top: int = 3) -> list[Explanation]:
+        """The explanations of the highest scores, from the highest downwards.
+
+        Parameters
+        ----------
+        top_n : int
+            How many rows to explain. Rows without a score are left out.
+        rows : table, optional
+            New rows to score and to explain, instead of the fitted ones.
+        top : int
+            How many behavioural features each sentence and picture shows at most.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> [explanation.position for explanation in detector.explain_all(5)]
+        [1204, 512, 171, 1541, 137]
+        """
+        check_is_fitted(self)
+        _check_count("top_n", top_n)
+        _check_count("top", top)
+        table = self._table if rows is None else self._read(rows)
+        scores = self.anomaly_scores_ if rows is None else scoring.total(self._partial_scores(table))
+        chosen = np.argsort(-scores, kind="stable")[: min(top_n, int((~np.isnan(scores)).sum()))]
+        if chosen.size == 0:
+            return []
+        positions = chosen.tolist() if rows is None else [None] * len(chosen)
+        return self._explain(Table(table.take(chosen)), positions, top)
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the anomaly score: scikit-learn's sign, lower is more anomalous."""
@@ -272,20 +344,85 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return table
 
     def _encode(self, table: Table) -> tuple[Floats, Floats]:
-        contextual, behavioral = self._roles.contextual, self._roles.behavioral
+        contextual, behavioral = self._contextual_columns(table), self._roles.behavioral
         if self._roles.by_name:
-            contextual = find_columns(table, self.contextual_features_)
             behavioral = find_columns(table, self.behavioral_features_)
         if table.n_rows == 0:
             return np.empty((0, len(contextual))), np.empty((0, len(behavioral)))
         return self._encoding.encode(table, contextual), encode_behavior(table, behavioral)
 
+    def _contextual_columns(self, table: Table) -> list[int]:
+        return find_columns(table, self.contextual_features_) if self._roles.by_name else self._roles.contextual
+
     def _partial_scores(self, table: Table) -> Floats:
         context, behavior = self._encode(table)
         engine = self._get_engine()
         with reporter(self.progress, len(context), "Scoring") as tick:
-            raw, _ = engine.score(context, behavior, engine.match(context, behavior), False, self._n_threads(), tick)
+            raw, *_ = engine.score(context, behavior, engine.match(context, behavior), False, self._n_threads(), tick)
         return scoring.rescale(raw, self._clip)
+
+    def _expected(self, context: Floats, excluded: int | None) -> npt.NDArray[np.float64]:
+        """Percentiles in contexts as the engine has them; `excluded` is a fitted row that is no reference."""
+        unknown = np.full((len(context), len(self.behavioral_features_)), np.nan)
+        references = np.full(len(context), -1 if excluded is None else excluded, dtype=np.int64)
+        *_, percentiles = self._get_engine().score(context, unknown, references, True, self._n_threads())
+        assert percentiles is not None
+        return percentiles
+
+    def _find_row(self, row: Any) -> int | None:
+        """The position of a fitted row; None for a new row."""
+        if row is None:
+            raise ValueError("no row is named: give the position of a fitted row, from 0, or a new row")
+        if isinstance(row, int | np.integer) and not isinstance(row, bool):
+            if not 0 <= row < self._table.n_rows:
+                raise ValueError(
+                    f"row {row} is not in the fitted table, whose rows are 0 to {self._table.n_rows - 1:,}; "
+                    f"for a label of its index say explain(label={row})"
+                )
+            return int(row)
+        if (isinstance(row, Hashable) and not isinstance(row, Sequence | nw.Series)) or isinstance(row, str):
+            return self._table.find_row(row)
+        return None
+
+    def _explain(self, asked: Table, positions: Sequence[int | None], top: int) -> list[Explanation]:
+        context, behavior = self._encode(asked)
+        engine = self._get_engine()
+        excluded = engine.match(context, behavior)
+        with reporter(self.progress, len(context), "Explaining") as tick:
+            raw, percentiles, weights, neighbors, distances = engine.explain(
+                context, behavior, excluded, self._n_threads(), tick
+            )
+        partial = scoring.rescale(raw, self._clip)
+        scores = scoring.total(partial)
+        if np.isnan(scores).any():
+            named = "the row" if positions[0] is None else f"row {self._table.row_label(positions[0])}"
+            raise ValueError(f"{named} has no score, for want of a behavioural value in it or in its reference group")
+        for row, position in enumerate(positions):
+            # Of equal fitted rows the same one always stays out of the group: let it be the row in question.
+            if position is not None:
+                neighbors[row, neighbors[row] == position] = excluded[row]
+        findings = Findings(behavior, partial, scores, percentiles, weights, neighbors, distances)
+        return explain(self._get_view(), asked, self._contextual_columns(asked), positions, findings, top)
+
+    def _get_view(self) -> FittedView:
+        check_is_fitted(self)
+        if self._view is None:
+            self._view = FittedView(
+                self._table,
+                context_columns(self._table, self._roles.contextual, self._encoding, self._context),
+                self.behavioral_features_,
+                [
+                    ColumnFormat.fit(self._table, position, self._behavior[:, column])
+                    for column, position in enumerate(self._roles.behavioral)
+                ],
+                self._behavior,
+                self.anomaly_scores_,
+                self._partial,
+                np.sort(self.anomaly_scores_[~np.isnan(self.anomaly_scores_)]),
+                self._reach,
+                -self.offset_,
+            )
+        return self._view
 
     def _label(self, scores: Floats) -> npt.NDArray[np.int64]:
         return np.where(scores > -self.offset_, -1, 1)
@@ -302,9 +439,9 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self._engine
 
     def __getstate__(self) -> dict[str, Any]:
-        # The engine is made again from the arrays when it is needed.
+        # Both are made again when they are needed.
         state: dict[str, Any] = super().__getstate__()
-        return state | {"_engine": None} if "_engine" in state else state
+        return state | {"_engine": None, "_view": None} if "_engine" in state else state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -329,6 +466,22 @@ def _make_engine(
         plan.n_quantiles,
         plan.scale_tails,
     )
+
+
+def _as_one_row(row: Any) -> Any:
+    """A single row as a table: the values of a dict, of a pandas row or of a list become columns of one value."""
+    if isinstance(row, Mapping):
+        return {name: value if isinstance(value, list | np.ndarray) else [value] for name, value in row.items()}
+    if isinstance(row, Sequence | np.ndarray) and np.ndim(np.array(row, dtype=object)) == 1:
+        return [row]
+    if type(row).__name__ == "Series" and hasattr(row, "to_dict"):
+        return {name: [value] for name, value in row.to_dict().items()}
+    return row
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} is {value!r}: it must be a whole number from 1 up")
 
 
 def _check_behavior(behavior: Floats, names: list[str]) -> None:

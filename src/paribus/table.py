@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import numbers
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
-from enum import Enum
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+from paribus.values import Floats as Floats
+from paribus.values import Kind as Kind
+from paribus.values import array_kind, is_missing, object_kind, series_to_floats, to_floats
+
 ColumnKey: TypeAlias = str | int
 Columns: TypeAlias = ColumnKey | Sequence[ColumnKey]
 
 # Beyond this, sums over a reference group would overflow.
 LARGEST_NUMBER = 1e250
 MAX_CONTEXTUAL = 65_535
-
-
-class Kind(Enum):
-    """What a column holds."""
-
-    NUMERIC = "numbers"
-    TIME = "points in time"
-    CATEGORICAL = "categories"
-    UNUSABLE = "neither"
-
-    @property
-    def is_number(self) -> bool:
-        """Whether values have an order and a distance."""
-        return self in (Kind.NUMERIC, Kind.TIME)
 
 
 class Table:
@@ -58,13 +43,13 @@ class Table:
     def __init__(self, data: Any) -> None:
         self._frame: nw.DataFrame[Any] | None = None
         self._array: npt.NDArray[Any] | None = None
-        self._mapping: list[npt.NDArray[Any]] | None = None
+        self._mapping: dict[Any, npt.NDArray[Any]] | None = None
         names: list[Any] | None = None
         if hasattr(data, "toarray") and hasattr(data, "nnz"):
             raise TypeError("sparse input is not supported: pass data.toarray() or a dataframe")
         if isinstance(data, Mapping):
-            names, self._mapping = list(data), [_as_column(name, values) for name, values in data.items()]
-            lengths = {len(column) for column in self._mapping}
+            names, self._mapping = list(data), {name: _as_column(name, values) for name, values in data.items()}
+            lengths = {len(column) for column in self._mapping.values()}
             if len(lengths) > 1:
                 raise ValueError(f"the columns of the table differ in length: {sorted(lengths)}")
             self.n_rows, self.n_columns = next(iter(lengths), 0), len(names)
@@ -91,7 +76,7 @@ class Table:
     def kind(self, position: int) -> Kind:
         """What a column holds, by its type."""
         if self._frame is None:
-            return _array_kind(self._values(position))
+            return array_kind(self._values(position))
         dtype = self._series(position).dtype
         if isinstance(dtype, nw.Datetime | nw.Date | nw.Duration):
             return Kind.TIME
@@ -100,21 +85,21 @@ class Table:
         if isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Boolean):
             return Kind.CATEGORICAL
         if isinstance(dtype, nw.Object | nw.Unknown):
-            return _object_kind(self._values(position))
+            return object_kind(self._values(position))
         return Kind.UNUSABLE
 
     def has_values(self, position: int) -> bool:
         """Whether anything in a column is not missing."""
         if self._frame is not None:
             return int(self._series(position).null_count()) < self.n_rows
-        return any(not _is_missing(value) for value in self._values(position))
+        return any(not is_missing(value) for value in self._values(position))
 
     def numbers(self, position: int) -> Floats:
         """A column as finite floats, NaN where a value is missing. Moments in time are microseconds."""
         if self._frame is None or isinstance(self._series(position).dtype, nw.Object | nw.Unknown):
-            values = _to_floats(self._values(position), self.label(position))
+            values = to_floats(self._values(position), self.label(position))
         else:
-            values = _series_to_floats(self._series(position))
+            values = series_to_floats(self._series(position))
         bad = np.flatnonzero(np.isinf(values) | (np.abs(values) > LARGEST_NUMBER))
         if bad.size:
             row, value = int(bad[0]), values[bad[0]]
@@ -128,7 +113,7 @@ class Table:
     def categories(self, position: int) -> list[Hashable]:
         """A column as categories, None where a value is missing."""
         values = self._values(position).tolist() if self._frame is None else self._series(position).to_list()
-        categories = [None if _is_missing(value) else value for value in values]
+        categories = [None if is_missing(value) else value for value in values]
         for row, value in enumerate(categories):
             if not isinstance(value, Hashable):
                 raise TypeError(
@@ -137,17 +122,81 @@ class Table:
                 )
         return categories
 
+    def example(self, position: int) -> Any:
+        """The first value of a column that is not missing, or None."""
+        values = (
+            self._values(position) if self._frame is None else self._series(position).drop_nulls().head(1).to_list()
+        )
+        return next((value for value in values if not is_missing(value)), None)
+
+    def copy(self) -> Table:
+        """The same table, out of reach of later changes by its owner."""
+        return Table(self._frame.clone() if self._frame is not None else self.take(np.arange(self.n_rows)))
+
+    def take(self, rows: npt.NDArray[np.int64], extra: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
+        """These rows as a table of the caller's type, with more columns to their right."""
+        more = {self._new_name(name): values for name, values in (extra or {}).items()}
+        if self._frame is not None:
+            taken = self._frame[rows]
+            backend = taken.implementation
+            return taken.with_columns(
+                *(nw.new_series(name, values, backend=backend) for name, values in more.items())
+            ).to_native()
+        if self._array is not None:
+            return np.column_stack([self._array[rows], *more.values()])
+        assert self._mapping is not None
+        return {name: column[rows] for name, column in self._mapping.items()} | more
+
+    def find_row(self, label: Hashable) -> int:
+        """The position of the row that the caller's index calls so."""
+        index = self._index
+        if index is None:
+            raise ValueError(f"the fitted table has no index to find {label!r} in: name a row by its position, from 0")
+        try:
+            found = np.arange(self.n_rows)[index.get_loc(label)].reshape(-1)
+        except (KeyError, TypeError):
+            raise ValueError(f"the fitted table has no row {label!r} in its index") from None
+        if len(found) > 1:
+            raise ValueError(
+                f"{len(found)} rows of the fitted table are called {label!r}: name one by its position, from 0"
+            )
+        return int(found[0])
+
+    def texts(self, column: ColumnKey, rows: npt.NDArray[np.int64]) -> list[str]:
+        """Some values of a column as text."""
+        names = self.names if self.names is not None else [str(p) for p in range(self.n_columns)]
+        position = find_key(column, names, "column")
+        values = self._values(position) if self._frame is None else self._series(position)
+        return [str(values[int(row)]) for row in rows]
+
+    def row_label(self, row: int) -> Hashable:
+        """What the caller's index calls a row; its position if there is no index."""
+        label: Hashable = row if self._index is None else self._index[row]
+        return label.item() if isinstance(label, np.generic) else label
+
     def like(self, columns: dict[str, npt.NDArray[Any]]) -> Any:
         """A new table of the caller's type, with the caller's index where it has one; an array for an array."""
-        if self._mapping is not None:
-            return columns
-        if self._frame is None:
+        if self._array is not None:
             return np.column_stack(list(columns.values()))
-        result = nw.from_dict(columns, backend=self._frame.implementation).to_native()
-        index = nw.maybe_get_index(self._frame)
-        if index is not None:
-            result.index = index
+        result = self.new(columns)
+        if self._index is not None:
+            result.index = self._index
         return result
+
+    def new(self, columns: Mapping[str, Any]) -> Any:
+        """A table of its own in the caller's type; a dict of columns where the caller has no dataframe."""
+        if self._frame is None:
+            return dict(columns)
+        return nw.from_dict(columns, backend=self._frame.implementation).to_native()
+
+    @property
+    def _index(self) -> Any:
+        return None if self._frame is None else nw.maybe_get_index(self._frame)
+
+    def _new_name(self, name: str) -> str:
+        while self.names is not None and name in self.names:
+            name += "_"
+        return name
 
     def _series(self, position: int) -> nw.Series[Any]:
         assert self._frame is not None
@@ -155,7 +204,7 @@ class Table:
 
     def _values(self, position: int) -> npt.NDArray[Any]:
         if self._mapping is not None:
-            return self._mapping[position]
+            return list(self._mapping.values())[position]
         if self._array is not None:
             return self._array[:, position]
         values = np.empty(self.n_rows, dtype=object)
@@ -254,6 +303,17 @@ def find_columns(table: Table, names: Iterable[str]) -> list[int]:
     return positions
 
 
+def find_key(key: ColumnKey, names: Sequence[str], what: str) -> int:
+    """The place of a name, or of a position, among names."""
+    if isinstance(key, str):
+        if key not in names:
+            raise ValueError(f"there is no {what} '{key}'{_nearest(key, names)}")
+        return list(names).index(key)
+    if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < len(names):
+        raise ValueError(f"there is no {what} {key!r}: give a name, or a position from 0 to {len(names) - 1}")
+    return int(key)
+
+
 def require_columns(table: Table, names: list[str]) -> None:
     """Says so if a table does not have just these columns, in this order."""
     if table.names != names:
@@ -327,83 +387,6 @@ def _as_array(data: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _array_kind(values: npt.NDArray[Any]) -> Kind:
-    if values.dtype.kind in "mM":
-        return Kind.TIME
-    if values.dtype.kind in "fiu":
-        return Kind.NUMERIC
-    if values.dtype.kind in "bUS":
-        return Kind.CATEGORICAL
-    return _object_kind(values)
-
-
-def _object_kind(values: npt.NDArray[Any]) -> Kind:
-    kinds = {_value_kind(value) for value in values if not _is_missing(value)}
-    return Kind.UNUSABLE if len(kinds) > 1 else next(iter(kinds), Kind.NUMERIC)
-
-
-def _value_kind(value: Any) -> Kind:
-    if isinstance(value, bool | np.bool_ | str):
-        return Kind.CATEGORICAL
-    # Decimal is a number that numpy and the numeric tower do not know.
-    if isinstance(value, numbers.Real | Decimal):
-        return Kind.NUMERIC
-    if isinstance(value, date | timedelta | np.datetime64 | np.timedelta64):
-        return Kind.TIME
-    return Kind.UNUSABLE
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
-        return bool(value != value)
-    return isinstance(value, Decimal) and value.is_nan()
-
-
-def _to_floats(values: npt.NDArray[Any], label: str) -> Floats:
-    if values.dtype.kind in "mM":
-        counts = values.astype(f"{values.dtype.kind}8[us]").astype(np.int64).astype(np.float64)
-        return np.where(np.isnat(values), np.nan, counts)
-    if values.dtype.kind != "O":
-        return np.asarray(values, dtype=np.float64)
-    floats = np.full(len(values), np.nan)
-    for row, value in enumerate(values):
-        if _is_missing(value):
-            continue
-        try:
-            floats[row] = _microseconds(value) if _value_kind(value) is Kind.TIME else float(value)
-        except (ArithmeticError, TypeError, ValueError):
-            raise ValueError(
-                f"column {label} has {str(value)[:40]!r} in row {row}, which is not a usable number"
-            ) from None
-    return floats
-
-
-def _microseconds(value: Any) -> float:
-    if isinstance(value, timedelta | np.timedelta64):
-        return float(np.timedelta64(value, "us").astype(np.int64))
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    return float(np.datetime64(value, "us").astype(np.int64))
-
-
-def _series_to_floats(series: nw.Series[Any]) -> Floats:
-    dtype = series.dtype
-    missing = series.is_null().to_numpy()
-    if dtype == nw.Date:
-        series = series.cast(nw.Datetime("us"))
-    if dtype == nw.Datetime or dtype == nw.Date:
-        series = series.dt.timestamp("us")
-    elif dtype == nw.Duration:
-        series = series.dt.total_microseconds()
-    if missing.any():
-        values = np.full(len(series), np.nan)
-        values[~missing] = series.filter(~series.is_null()).cast(nw.Float64).to_numpy()
-        return values
-    return np.ascontiguousarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
-
-
 def _as_list(columns: Columns) -> list[Any]:
     if isinstance(columns, str | int | np.integer):
         return [columns]
@@ -459,7 +442,7 @@ def _first_text(table: Table, position: int) -> str:
 
 
 def _kinds_of_values(table: Table, position: int) -> str:
-    types = sorted({type(value).__name__ for value in table._values(position) if not _is_missing(value)})
+    types = sorted({type(value).__name__ for value in table._values(position) if not is_missing(value)})
     return " and ".join(types[:4])
 
 

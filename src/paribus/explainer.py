@@ -1,0 +1,113 @@
+"""From a fitted table and what the engine says of some rows to their explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus.explanation import BehaviorFeature, Explanation, Thinness, leading
+from paribus.fitted_view import FittedView
+from paribus.profile import ContextColumn
+from paribus.table import Table
+from paribus.values import Floats
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+# Reference rows count as comparable within the reach that the groups of so many fitted rows have.
+USUAL_REACH = 0.95
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the engine says of some rows, one row of each array per row asked about."""
+
+    behavior: Floats
+    partial_scores: Floats
+    scores: Floats
+    percentiles: npt.NDArray[np.float64]
+    """[row][behavioural feature][quantile]"""
+    weights: npt.NDArray[np.float64]
+    """[row][behavioural feature][k]"""
+    neighbors: npt.NDArray[np.int64]
+    distances: Floats
+
+
+def explain(
+    view: FittedView, asked: Table, columns: list[int], positions: Sequence[int | None], findings: Findings, top: int
+) -> list[Explanation]:
+    """The explanations of rows. `columns`: their contextual ones; `positions`: their places, if they are fitted."""
+    own = [(column, _own_values(asked, p, column)) for p, column in zip(columns, view.context, strict=True)]
+    usual_nearest, usual_farthest = (float(value) for value in np.median(view.reach, axis=0))
+    limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
+    explanations = []
+    for row, position in enumerate(positions):
+        neighbors, distances = findings.neighbors[row], findings.distances[row]
+        group = np.column_stack([column.values[neighbors] for column in view.context])
+        behavior = _judge(view, findings, row)
+        weights = leading(behavior, top).weights
+        context = [c.describe(values[row], group[:, i], weights) for i, (c, values) in enumerate(own)]
+        score = float(findings.scores[row])
+        explanations.append(
+            Explanation(
+                row=None if position is None else view.table.row_label(position),
+                position=position,
+                score=score,
+                rank=int(len(view.sorted_scores) - np.searchsorted(view.sorted_scores, score, "right")) + 1,
+                n_ranked=len(view.sorted_scores),
+                percentile=float(100 * np.searchsorted(view.sorted_scores, score) / len(view.sorted_scores)),
+                threshold=view.threshold,
+                behavior=behavior,
+                context=tuple(context),
+                thinness=Thinness(
+                    float(distances[0]),
+                    float(distances[-1]),
+                    usual_nearest,
+                    usual_farthest,
+                    len(distances),
+                    int((distances <= limit).sum()),
+                    float(1.0 / np.sum(weights**2)),
+                ),
+                top=top,
+                reference_positions=_frozen(neighbors),
+                reference_distances=_frozen(distances),
+                _table=view.table,
+                _columns=tuple(view.context),
+            )
+        )
+    return explanations
+
+
+def _judge(view: FittedView, findings: Findings, row: int) -> tuple[BehaviorFeature, ...]:
+    partial = findings.partial_scores[row]
+    whole = float(np.nansum(partial))
+    features = [
+        BehaviorFeature(
+            name,
+            float(findings.behavior[row, i]),
+            float(partial[i]),
+            float(partial[i] / whole) if whole > 0 else 0.0,
+            _frozen(findings.percentiles[row, i]),
+            _frozen(findings.weights[row, i]),
+            view.behavior_formats[i],
+        )
+        for i, name in enumerate(view.behavior_names)
+    ]
+    # Those without a score come last.
+    return tuple(sorted(features, key=lambda feature: -np.nan_to_num(feature.partial_score, nan=-1.0)))
+
+
+def _own_values(asked: Table, position: int, column: ContextColumn) -> list[object]:
+    if column.codes is not None:
+        return list(asked.categories(position))
+    numbers = asked.numbers(position) if asked.has_values(position) else np.full(asked.n_rows, np.nan)
+    return [None if np.isnan(value) else float(value) for value in numbers]
+
+
+def _frozen(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy

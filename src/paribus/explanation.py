@@ -1,0 +1,369 @@
+"""Why a row has the score that it has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus.formatting import ColumnFormat, listed, plain
+from paribus.profile import ContextColumn, ContextFeature
+from paribus.table import Table
+from paribus.values import Floats, Kind
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from paribus.plots import BeanplotDisplay, ContextProfileDisplay
+
+Direction = Literal["far below", "below", "within", "in a gap", "above", "far above", "missing", "no reference"]
+
+# Beyond the central 90 % by this much of their width is far. For a normal distribution: 3.3 deviations.
+FAR = 0.5
+# An interval between percentiles that is so many times wider than their average is a gap.
+GAP = 5.0
+# A feature with a smaller share of the score is not worth a clause of the sentence.
+WORTH_SAYING = 0.1
+# Contextual features that the sentence names at most.
+MOST_NAMED = 5
+# A group of fewer rows makes coarse percentiles.
+SMALL_GROUP = 30
+# So do weights that are shared by fewer rows than this.
+FEW_EFFECTIVE = 8
+
+
+@dataclass(frozen=True)
+class BehaviorFeature:
+    """One behavioural feature: the row's value, and how it compares with the reference group's."""
+
+    name: str
+    value: float
+    partial_score: float
+    share: float
+    """Of the total score, from 0 to 1."""
+    percentiles: Floats = field(repr=False)
+    """The distribution of the feature in the row's context, smallest to largest, in original units."""
+    weights: Floats = field(repr=False)
+    """How much each row of the reference group counts in it, nearest first, 1 in all."""
+    format: ColumnFormat = field(repr=False)
+
+    @property
+    def median(self) -> float:
+        """The median in the row's context."""
+        return float(self.percentiles[self._place(50)])
+
+    @property
+    def lower(self) -> float:
+        """The 5 % percentile in the row's context (or the next one below that there is)."""
+        return float(self.percentiles[5 * (len(self.percentiles) - 1) // 100])
+
+    @property
+    def upper(self) -> float:
+        """The 95 % percentile in the row's context (or the next one above that there is)."""
+        return float(self.percentiles[self._place(95)])
+
+    @property
+    def gap(self) -> tuple[float, float] | None:
+        """The neighbouring percentiles around the value, if they are much farther apart than most are."""
+        taus = self.percentiles
+        if not taus[0] <= self.value <= taus[-1]:
+            return None
+        below, above = int(np.searchsorted(taus, self.value)), int(np.searchsorted(taus, self.value, "right"))
+        # As in the score: the narrowest interval that holds the value counts.
+        narrowest = float(np.diff(taus[max(0, below - 1) : above + 1]).min())
+        if narrowest < GAP * (taus[-1] - taus[0]) / (len(taus) - 1) or narrowest == 0:
+            return None
+        return float(taus[max(0, below - 1)]), float(taus[min(above, len(taus) - 1)])
+
+    @property
+    def direction(self) -> Direction:
+        """Where the value lies: against the central 90 %, or in a gap of the distribution."""
+        if np.isnan(self.value):
+            return "missing"
+        if np.isnan(self.median):
+            return "no reference"
+        width = self.upper - self.lower
+        if self.value > self.upper:
+            far = self.value - self.upper >= FAR * width if width > 0 else self.value > self.percentiles[-1]
+            return "far above" if far else "above"
+        if self.value < self.lower:
+            far = self.lower - self.value >= FAR * width if width > 0 else self.value < self.percentiles[0]
+            return "far below" if far else "below"
+        return "within" if self.gap is None else "in a gap"
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether the value is not among the usual ones of its context."""
+        return self.direction not in ("within", "missing", "no reference")
+
+    @property
+    def _finer_format(self) -> ColumnFormat:
+        return self.format.telling_apart(self.value, self.lower, self.median, self.upper)
+
+    @property
+    def text(self) -> str:
+        """The feature and its value."""
+        return f"{plain(self.name)} {self._finer_format(self.value)}"
+
+    @property
+    def expectation(self) -> str:
+        """What was expected, in words."""
+        write = self._finer_format
+        if np.isnan(self.median):
+            return "no comparable row has a value"
+        if self.percentiles[0] == self.percentiles[-1]:
+            return f"all {write(self.median)}"
+        words = f"median {write(self.median)}, "
+        if self.lower == self.upper:
+            words += f"90 % exactly {write(self.lower)}"
+        else:
+            words += f"90 % between {write(self.lower)} and {write(self.upper)}"
+        if (gap := self.gap) is not None and self.direction == "in a gap":
+            words += f", hardly any between {write(gap[0])} and {write(gap[1])}"
+        return words
+
+    def _place(self, percent: int) -> int:
+        n_intervals = len(self.percentiles) - 1
+        return -(-percent * n_intervals // 100)
+
+
+@dataclass(frozen=True)
+class Thinness:
+    """How far away the rows are that a row is compared with, and how far they usually are in the fitted table."""
+
+    nearest: float
+    farthest: float
+    usual_nearest: float
+    """The median over the fitted rows."""
+    usual_farthest: float
+    n_rows: int
+    """The size of the reference group."""
+    n_comparable: int
+    """How many of them are as near as the reference rows of 95 % of the fitted rows."""
+    n_effective: float
+    """How many rows of equal weight would count as much."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to keep in mind, if the context is thin."""
+        if 2 * self.n_comparable < self.n_rows:
+            many = "none" if self.n_comparable == 0 else f"only {self.n_comparable:,}"
+            return f"few rows are comparable: {many} of the {self.n_rows:,} are as near in context as is usual here"
+        if self.n_rows < SMALL_GROUP:
+            return f"{self.n_rows:,} rows to compare with are few: the percentiles are coarse"
+        if self.n_effective < FEW_EFFECTIVE:
+            return f"the percentiles rest on no more than about {self.n_effective:.0f} rows"
+        return None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Why a row has the score that it has: which features, how far off, compared with whom.
+
+    `str()` is a sentence; `rich.print` and notebooks show tables; `plot()` draws the beanplots.
+    """
+
+    row: Hashable
+    """The row's label in the index of the fitted table, else its position; None for a new row."""
+    position: int | None
+    """The row's position in the fitted table; None for a new row."""
+    score: float
+    rank: int
+    """1 for the highest score among the fitted rows."""
+    n_ranked: int
+    """The number of fitted rows that have a score."""
+    percentile: float
+    """The percentage of them with a lower score."""
+    threshold: float
+    """The score above which the detector calls a row an anomaly."""
+    behavior: tuple[BehaviorFeature, ...]
+    """The behavioural features, from the highest to the lowest partial score."""
+    context: tuple[ContextFeature, ...]
+    """The contextual features: the row's own values, and what the reference group has in common."""
+    thinness: Thinness
+    top: int
+    """How many behavioural features the sentence and the beanplots show at most."""
+    reference_positions: npt.NDArray[np.int64]
+    """The positions of the reference group in the fitted table, nearest first."""
+    reference_distances: Floats
+    _table: Table
+    _columns: tuple[ContextColumn, ...]
+
+    @property
+    def is_anomaly(self) -> bool:
+        """Whether the score is above the detector's threshold."""
+        return self.score > self.threshold
+
+    @property
+    def features(self) -> Any:
+        """The behavioural features from the highest to the lowest partial score, as a table of the caller's type."""
+        rows = [_feature_row(feature) for feature in self.behavior]
+        return self._table.new({key: [row[key] for row in rows] for key in rows[0]})
+
+    @property
+    def reference(self) -> Any:
+        """The rows of the reference group, nearest first, as a table of the caller's type.
+
+        With their distances, and with how much each counts for the feature that the sentence names first.
+        """
+        extra = {"distance": self.reference_distances, "weight": self.leading.weights}
+        return self._table.take(self.reference_positions, extra)
+
+    @property
+    def leading(self) -> BehaviorFeature:
+        """The feature that the sentence names first."""
+        return leading(self.behavior, self.top)
+
+    def reference_values(self, feature: ContextFeature) -> npt.NDArray[Any]:
+        """The values of the reference group in a contextual feature: numbers, or categories as objects."""
+        return self._columns[self.context.index(feature)].decode(self.reference_positions)
+
+    @property
+    def percentiles(self) -> dict[str, Floats]:
+        """The distribution of each behavioural feature in the row's context, in original units."""
+        return {feature.name: feature.percentiles for feature in self.behavior}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to keep in mind: a thin context, values that the reference group does not have."""
+        said = [self.thinness.warning, *(feature.warning for feature in self.context)]
+        missing = [plain(feature.name) for feature in self.behavior if feature.direction == "missing"]
+        if missing:
+            said.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not judged")
+        return tuple(warning for warning in said if warning is not None)
+
+    @property
+    def title(self) -> str:
+        """What is explained: 'row 137', or 'new row'."""
+        return "new row" if self.position is None else f"row {plain(self.row)}"
+
+    @property
+    def group(self) -> str:
+        """Whom the row is compared with: how many, and what sets them apart from the whole table."""
+        telling = [feature for feature in self.context if feature.sets_apart]
+        kept = sorted(telling, key=lambda feature: feature.table_share / feature.share)[:MOST_NAMED]
+        words = [f"{plain(feature.name)} {feature.group_text}" for feature in telling if feature in kept]
+        n_rows = f"{len(self.reference_positions):,} row{'s' if len(self.reference_positions) > 1 else ''}"
+        return f"{n_rows}, mostly with {', '.join(words)}" if words else n_rows
+
+    @property
+    def sentence(self) -> str:
+        """What stands out and what was expected of whom, in the units of the table."""
+        shown = self.behavior[: self.top]
+        first = self.leading
+        others = [f for f in shown if f.stands_out and f.share >= WORTH_SAYING and f is not first]
+        verb = "is in a gap of" if first.direction == "in a gap" else f"is {first.direction}"
+        words = f"{first.text} {verb} what comparable rows show ({first.expectation}; {self.group})"
+        return "; ".join([words, *(f"also {f.direction}: {f.text} ({f.expectation})" for f in others)])
+
+    def __str__(self) -> str:
+        """The sentence, and after it whatever should be kept in mind."""
+        return "; note that ".join([self.sentence, *self.warnings]) + "."
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.title}, score {self.score:.1f}, rank {self.rank:,} of {self.n_ranked:,}: {self}>"
+
+    def __rich__(self) -> RenderableType:
+        from paribus.rendering import as_rich
+
+        return as_rich(self)
+
+    def _repr_html_(self) -> str:
+        from paribus.rendering import as_html
+
+        return as_html(self)
+
+    def plot(self, ax: Any = None) -> BeanplotDisplay:
+        """The beanplots of the top features: what was expected, and what the value is (extra `plot`)."""
+        from paribus.plots import BeanplotDisplay
+
+        return BeanplotDisplay.from_explanation(self, ax=ax)
+
+    def plot_context(self, ax: Any = None) -> ContextProfileDisplay:
+        """The distribution of the reference group in each contextual feature, the row's own value marked."""
+        from paribus.plots import ContextProfileDisplay
+
+        return ContextProfileDisplay.from_explanation(self, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values that JSON can hold: no NaN, moments in time as text."""
+        thin = self.thinness
+        return {
+            "row": _plain_value(self.row),
+            "position": self.position,
+            "score": self.score,
+            "rank": self.rank,
+            "n_ranked": self.n_ranked,
+            "percentile": self.percentile,
+            "is_anomaly": self.is_anomaly,
+            "sentence": self.sentence,
+            "warnings": list(self.warnings),
+            "features": [
+                {key: _plain_value(value) for key, value in _feature_row(feature).items()} for feature in self.behavior
+            ],
+            "context": [_context_row(feature) for feature in self.context],
+            "reference": {
+                "nearest_distance": thin.nearest,
+                "farthest_distance": thin.farthest,
+                "usual_nearest_distance": thin.usual_nearest,
+                "usual_farthest_distance": thin.usual_farthest,
+                "n_comparable": thin.n_comparable,
+                "n_effective": thin.n_effective,
+                "positions": self.reference_positions.tolist(),
+                "distances": self.reference_distances.tolist(),
+                "weights": self.leading.weights.tolist(),
+            },
+            "percentiles": {
+                feature.name: [_plain_value(tau) for tau in feature.percentiles.tolist()] for feature in self.behavior
+            },
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+
+def leading(behavior: tuple[BehaviorFeature, ...], top: int) -> BehaviorFeature:
+    """Of the top features, the first that stands out; the very first if none does."""
+    return next((feature for feature in behavior[:top] if feature.stands_out), behavior[0])
+
+
+def _feature_row(feature: BehaviorFeature) -> dict[str, Any]:
+    return {
+        "feature": feature.name,
+        "value": feature.value,
+        "partial_score": feature.partial_score,
+        "share": feature.share,
+        "median": feature.median,
+        "lower": feature.lower,
+        "upper": feature.upper,
+        "direction": feature.direction,
+    }
+
+
+def _context_row(feature: ContextFeature) -> dict[str, Any]:
+    def plain_value(value: Any) -> Any:
+        return feature.format(value) if feature.format.kind is Kind.TIME and value is not None else _plain_value(value)
+
+    return {
+        "feature": feature.name,
+        "value": plain_value(feature.value),
+        "low": plain_value(feature.low),
+        "high": plain_value(feature.high),
+        "categories": [plain_value(category) for category in feature.categories],
+        "share": feature.share,
+        "table_share": feature.table_share,
+        "sets_apart": feature.sets_apart,
+    }
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,0 +1,265 @@
+"""The score map: where the strange rows lie among all others."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.colors import ListedColormap
+from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
+from scipy.stats import gaussian_kde
+
+from paribus.formatting import ColumnFormat, plain
+from paribus.plots import style
+from paribus.values import Floats
+
+if TYPE_CHECKING:
+    from paribus.detector import QCAD
+
+# From pale to dark, for everybody: the pale end of the map would vanish on white.
+COLORS = ListedColormap(mpl.colormaps["GnBu"](np.linspace(0.35, 1.0, 256)))
+SMALLEST, LARGEST = 5.0, 90.0
+# More rows are drawn as an image within the picture: a vector file would be huge.
+MOST_VECTORS = 10_000
+# Enough rows for contours, and a grid fine enough to look smooth.
+DENSITY_SAMPLE, GRID = 4_000, 80
+LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+class ScoreMapDisplay:
+    """All rows in two behavioural features; the larger and darker a dot, the higher its score.
+
+    Contours show where most rows lie, histograms how each feature is distributed. A large dark dot amid the contours is
+    a row that is ordinary overall and strange for its circumstances.
+
+    Parameters
+    ----------
+    x, y, scores : arrays
+        The two features, and the scores.
+    x_name, y_name : str
+        What the features are called.
+    labels : list of str, optional
+        The names of the highest scores, from the highest downwards.
+
+    Attributes
+    ----------
+    figure_, ax_
+        The matplotlib figure and the main axes.
+    x_axes_, y_axes_
+        The axes of the histograms.
+    """
+
+    def __init__(
+        self,
+        x: Floats,
+        y: Floats,
+        scores: Floats,
+        *,
+        x_name: str,
+        y_name: str,
+        labels: list[str] | None = None,
+        formats: tuple[ColumnFormat, ColumnFormat] | None = None,
+    ) -> None:
+        self.x = x
+        self.y = y
+        self.scores = scores
+        self.x_name = x_name
+        self.y_name = y_name
+        self.labels = labels
+        self.formats = formats
+
+    @classmethod
+    def from_estimator(
+        cls,
+        detector: QCAD,
+        x: str | int | None = None,
+        y: str | int | None = None,
+        *,
+        label: str | int | None = None,
+        top: int = 10,
+        ax: Any = None,
+    ) -> ScoreMapDisplay:
+        """The fitted rows of a detector.
+
+        Parameters
+        ----------
+        detector : QCAD
+            A fitted detector.
+        x, y : names of behavioural features, or their positions among these
+            By default the two with the highest mean partial score among the `top` rows.
+        label : name or position of a column, optional
+            What to call the rows; by default their labels in a pandas index, or their positions.
+        top : int
+            How many of the highest scores to name; 0 for none.
+        ax : axes, optional
+            Where to draw.
+        """
+        view = detector._get_view()
+        if len(view.behavior_names) < 2:
+            raise ValueError(
+                f"a score map needs two behavioural features, and the detector has one ('{view.behavior_names[0]}'): "
+                "QuantileCurvesDisplay shows one"
+            )
+        strongest = view.strongest_features(max(top, 1))
+        across = strongest[0] if x is None else view.behavior_place(x)
+        up = next(place for place in strongest if place != across) if y is None else view.behavior_place(y)
+        if across == up:
+            raise ValueError(f"x and y are both '{view.behavior_names[up]}': name two different features")
+        rows = view.highest(top)
+        return cls(
+            view.behavior[:, across],
+            view.behavior[:, up],
+            view.scores,
+            x_name=view.behavior_names[across],
+            y_name=view.behavior_names[up],
+            labels=[str(view.table.row_label(int(row))) for row in rows]
+            if label is None
+            else view.table.texts(label, rows),
+            formats=(view.behavior_formats[across], view.behavior_formats[up]),
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> ScoreMapDisplay:
+        """Draws, into new axes or into the caller's."""
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
+        self.figure_, self.ax_ = ax.figure, ax
+        known = np.flatnonzero(~(np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.scores)))
+        if known.size == 0:
+            raise ValueError(f"no row has a score and values of both '{self.x_name}' and '{self.y_name}'")
+        # The highest scores are drawn last, above the others.
+        known = known[np.argsort(self.scores[known], kind="stable")]
+        scores = self.scores[known]
+        (left, right), (bottom, top) = style.window(self.x[known]), style.window(self.y[known])
+        # What lies far out is drawn at the edge.
+        self._shown = np.column_stack([self.x.clip(left, right), self.y.clip(bottom, top)])
+        x, y = self._shown[known].T
+        outside = (x != self.x[known]) | (y != self.y[known])
+        share = scores / max(float(scores.max()), 1e-300)
+        drawn = ax.scatter(
+            x,
+            y,
+            s=SMALLEST + (LARGEST - SMALLEST) * share**1.5,
+            c=scores,
+            cmap=COLORS,
+            vmin=0,
+            linewidths=0.3,
+            edgecolors="white",
+            rasterized=len(x) > MOST_VECTORS,
+            zorder=2,
+        )
+        if outside.any():
+            ax.scatter(x[outside], y[outside], s=140, facecolors="none", edgecolors=style.BLACK, linewidths=0.8)
+            ax.set_title(
+                f"{outside.sum():,} circled: far beyond the edge", loc="right", fontsize=style.SMALL, y=1.16, pad=2
+            )
+        for limits, (low, high) in ((ax.set_xlim, (left, right)), (ax.set_ylim, (bottom, top))):
+            margin = 0.04 * (high - low) or 0.5
+            limits(low - margin, high + margin)
+        _draw_contours(ax, x[~outside], y[~outside])
+        self._draw_margins(x[~outside], y[~outside])
+        bar = self.figure_.colorbar(drawn, ax=ax, shrink=0.55, aspect=22, pad=0.02, anchor=(0.0, 0.0))
+        bar.set_label("anomaly score", fontsize=style.SMALL)
+        bar.ax.tick_params(labelsize=style.SMALL)
+        bar.outline.set_visible(False)
+        names = plain(self.x_name), plain(self.y_name)
+        ax.set_xlabel(names[0], **style.text_options(names[0]))
+        ax.set_ylabel(names[1], **style.text_options(names[1]))
+        for axis, write in zip((ax.xaxis, ax.yaxis), self.formats or (), strict=False):
+            style.format_axis(axis, write)
+        style.bare(ax)
+        if self.labels is not None:
+            self._name_rows()
+        return self
+
+    def _draw_margins(self, x: Floats, y: Floats) -> None:
+        self.x_axes_ = self.ax_.inset_axes([0, 1.01, 1, 0.14])
+        self.y_axes_ = self.ax_.inset_axes([1.01, 0, 0.14, 1])
+        self.x_axes_.hist(x, _bins(x), color=style.GREY, linewidth=0)
+        self.y_axes_.hist(y, _bins(y), color=style.GREY, linewidth=0, orientation="horizontal")
+        self.x_axes_.set_xlim(self.ax_.get_xlim())
+        self.y_axes_.set_ylim(self.ax_.get_ylim())
+        for axes in (self.x_axes_, self.y_axes_):
+            axes.set_axis_off()
+
+    def _name_rows(self) -> None:
+        """Writes each name where it covers no name before it: right of its dot, or on another side."""
+        assert self.labels is not None
+        rows = np.argsort(-self.scores, kind="stable")[: len(self.labels)]
+        self.figure_.draw_without_rendering()
+        renderer = self.figure_.canvas.get_renderer()
+        frame = self.ax_.get_window_extent(renderer)
+        dots = self.ax_.transData.transform(self._shown[rows])
+        taken: list[Any] = [Bbox.from_extents(x - 4, y - 4, x + 4, y + 4) for x, y in dots if np.isfinite(x + y)]
+        for row, name in zip(rows, self.labels, strict=False):
+            short = plain(name, longest=24)
+            best = None
+            for dx, dy, ha, va in PLACES:
+                text = self.ax_.annotate(
+                    short,
+                    tuple(self._shown[row]),
+                    xytext=(dx, dy),
+                    textcoords="offset points",
+                    ha=ha,
+                    va=va,
+                    zorder=5,
+                    **style.text_options(short, size=style.SMALL),
+                )
+                text.set_path_effects([withStroke(linewidth=2, foreground="white")])
+                box = text.get_window_extent(renderer)
+                inside = box.x0 >= frame.x0 and box.x1 <= frame.x1 + 4 and box.y0 >= frame.y0 and box.y1 <= frame.y1 + 4
+                if inside and not any(box.overlaps(other) for other in taken):
+                    best = box
+                    break
+                text.remove()
+            if best is not None:
+                taken.append(best)
+
+
+PLACES = [
+    (7, 0, "left", "center"),
+    (-7, 0, "right", "center"),
+    (0, 7, "center", "bottom"),
+    (0, -7, "center", "top"),
+    (6, 8, "left", "bottom"),
+    (-6, 8, "right", "bottom"),
+    (6, -8, "left", "top"),
+    (-6, -8, "right", "top"),
+    (10, 16, "left", "bottom"),
+    (-10, 16, "right", "bottom"),
+    (10, -16, "left", "top"),
+    (-10, -16, "right", "top"),
+]
+
+
+def _draw_contours(ax: Any, x: Floats, y: Floats) -> None:
+    step = max(1, len(x) // DENSITY_SAMPLE)
+    points = np.vstack([x[::step], y[::step]])
+    if points.shape[1] < 10 or (np.ptp(points, axis=1) == 0).any():
+        return
+    try:
+        estimate = gaussian_kde(points)
+    except np.linalg.LinAlgError:
+        # All rows lie on one line.
+        return
+    xs, ys = (np.linspace(values.min(), values.max(), GRID) for values in (x, y))
+    heights = estimate(np.vstack([grid.ravel() for grid in np.meshgrid(xs, ys)])).reshape(GRID, GRID)
+    # Each contour holds this share of the density.
+    ordered = np.sort(heights.ravel())[::-1]
+    reached = np.cumsum(ordered) / ordered.sum()
+    levels = np.unique([ordered[np.searchsorted(reached, level)] for level in LEVELS])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ax.contour(xs, ys, heights, levels=levels, colors=style.VERMILION, linewidths=0.7, alpha=0.8, zorder=3)
+
+
+def _bins(values: Floats) -> Floats:
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return np.array([low - 0.5, low + 0.5])
+    if np.array_equal(values, np.round(values)) and high - low < 60:
+        return np.arange(low, high + 2) - 0.5
+    return np.linspace(low, high, 41)

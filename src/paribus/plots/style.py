@@ -1,0 +1,145 @@
+"""What the pictures share: colours, texts, axes, and the density behind a set of percentiles."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from paribus.formatting import ColumnFormat, plain
+from paribus.values import Floats, Kind
+
+# Of the palette of Okabe and Ito, which colour-blind people can tell apart, and tints of it.
+BLUE, SKY, VERMILION, ORANGE = "#0072b2", "#56b4e9", "#d55e00", "#e69f00"
+PALE_ORANGE, PALE_BLUE, GREY, PALE_GREY, BLACK = "#f6d6b4", "#cfe6f5", "#8c8c8c", "#dcdcdc", "#000000"
+
+SMALL = 8.0
+NORMAL = 9.0
+
+
+def figure_axes(ax: Any, n: int, n_columns: int, cell: tuple[float, float]) -> tuple[Any, list[Any]]:
+    """Axes for n panels and their figure: new ones, or within the axes that the caller gives.
+
+    One of the caller's axes makes room for several panels by giving up its place; a list of axes must be as long as
+    there are panels.
+    """
+    n_columns = min(n, n_columns)
+    n_rows = math.ceil(n / n_columns)
+    if ax is None:
+        figure = plt.figure(figsize=(cell[0] * n_columns, cell[1] * n_rows), layout="constrained")
+        grid = figure.add_gridspec(n_rows, n_columns)
+    elif isinstance(ax, Iterable):
+        axes = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(axes) != n:
+            raise ValueError(f"{len(axes)} axes are given, and there are {n} panels to draw")
+        return axes[0].figure, axes
+    elif n == 1:
+        return ax.figure, [ax]
+    else:
+        figure = ax.figure
+        ax.set_axis_off()
+        grid = ax.get_subplotspec().subgridspec(n_rows, n_columns)
+    return figure, [figure.add_subplot(grid[i // n_columns, i % n_columns]) for i in range(n)]
+
+
+def text_options(*texts: str, size: float = NORMAL) -> dict[str, Any]:
+    """How names that come from data are written: never as formulas, and in a font that has their letters."""
+    letters = frozenset(character for text in texts for character in text if not character.isascii())
+    families = _families(tuple(mpl.rcParams["font.family"]), letters)
+    return {"parse_math": False, "fontsize": size, "family": families}
+
+
+def wrapped(name: str, width: int, n_lines: int = 2) -> str:
+    """A name on a few short lines."""
+    lines = textwrap.wrap(plain(name, longest=width * n_lines), width, break_long_words=True) or [""]
+    if len(lines) > n_lines:
+        lines = [*lines[: n_lines - 1], plain(" ".join(lines[n_lines - 1 :]), longest=width)]
+    return "\n".join(lines)
+
+
+def format_axis(axis: Any, write: ColumnFormat, n_ticks: int = 6) -> None:
+    """Ticks in the units of a column: few, whole where the column is, and moments as dates."""
+    axis.set_major_locator(MaxNLocator(n_ticks, integer=write.kind is Kind.NUMERIC and write.decimals == 0))
+    if write.kind is Kind.TIME:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
+    elif not write.scientific:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, write.grouped)))
+    axis.set_tick_params(labelsize=SMALL)
+
+
+def bare(ax: Any, *, keep: tuple[str, ...] = ("left", "bottom")) -> None:
+    """Leaves the axes only the frame that says something."""
+    for side in ("left", "right", "top", "bottom"):
+        ax.spines[side].set_visible(side in keep)
+
+
+def window(values: Floats) -> tuple[float, float]:
+    """The part of an axis that shows nearly all values well: all of it, unless a few lie far out.
+
+    >>> window(np.array([0.0, 1.0, 2.0, 3.0]))
+    (0.0, 3.0)
+    >>> window(np.append(np.arange(1000.0), 1e9))
+    (0.0, 1968.0)
+    """
+    low, high = np.percentile(values, [1, 99], method="inverted_cdf")
+    reach = high - low
+    if reach <= 0:
+        return float(values.min()), float(values.max())
+    return max(float(values.min()), float(low - reach)), min(float(values.max()), float(high + reach))
+
+
+def density(percentiles: Floats, at: Floats) -> Floats:
+    """The density that percentiles stand for, smoothed by a Gaussian kernel, largest value 1."""
+    deviation = float(percentiles.std())
+    quartiles = np.percentile(percentiles, [25, 75])
+    spread = float(quartiles[1] - quartiles[0]) / 1.34
+    # Where half of the distribution is one value, the deviation says more than the quartiles.
+    scale = min(deviation, spread) if spread > 0 else deviation / 3
+    if scale <= 0:
+        return np.zeros(len(at))
+    bandwidth = 0.9 * scale * len(percentiles) ** -0.2
+    kernels = np.exp(-0.5 * ((at[:, None] - percentiles[None, :]) / bandwidth) ** 2)
+    heights = kernels.sum(axis=1)
+    heights[(at < percentiles[0]) | (at > percentiles[-1])] = 0.0
+    return np.asarray(heights / heights.max() if heights.max() > 0 else heights)
+
+
+def _tick(value: float, grouped: bool) -> str:
+    text = f"{value:,.10g}" if grouped else f"{value:.10g}"
+    return "0" if text == "-0" else text
+
+
+@lru_cache(maxsize=64)
+def _families(in_use: tuple[str, ...], letters: frozenset[str]) -> list[str]:
+    """The fonts in use, and behind them installed fonts that have the letters they lack."""
+    families = list(in_use)
+    first = font_manager.findfont(font_manager.FontProperties(family=families))
+    missing = {ord(letter) for letter in letters} - _letters(first)
+    # A font of last resort has a box for every letter.
+    installed = [entry for entry in font_manager.fontManager.ttflist if "Last Resort" not in entry.name]
+    fonts = {entry.fname: entry.name for entry in installed}
+    while missing and fonts:
+        path = max(fonts, key=lambda path: (len(missing & _letters(path)), path))
+        found = missing & _letters(path)
+        if not found:
+            break
+        families.append(fonts[path])
+        missing -= found
+    return families
+
+
+@cache
+def _letters(path: str) -> frozenset[int]:
+    try:
+        return frozenset(font_manager.get_font(path).get_charmap())
+    except (OSError, RuntimeError):
+        # A font that cannot be read has no letters.
+        return frozenset()

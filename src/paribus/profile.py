@@ -1,0 +1,194 @@
+"""What a reference group has in common, against the whole table."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus.encoding import ContextEncoding
+from paribus.formatting import ColumnFormat, listed, plain
+from paribus.table import Table
+from paribus.values import Floats
+
+# The central part of a group that is described: from the 5 % to the 95 % percentile, ...
+CENTRAL = (0.05, 0.95)
+# ... or the most frequent categories that make up so much of it together.
+MOST = 0.8
+# A feature sets a group apart if the described part is this much rarer in the whole table.
+RARER = 0.75
+# Categories that are listed by name; the rest is counted.
+MOST_LISTED = 3
+# A row this far beyond its whole group in one feature, as a share of the table's range, stands alone there.
+FAR_BEYOND = 0.1
+
+
+@dataclass(frozen=True)
+class ContextFeature:
+    """One contextual feature: the row's own value, and what its reference group has in common."""
+
+    name: str
+    value: float | Hashable
+    """The row's own; None if missing. Moments in time are microseconds."""
+    low: float | None
+    high: float | None
+    """The central 90 % of the group, if the feature is a number."""
+    categories: tuple[Hashable, ...]
+    """The categories that make up at least 80 % of the group, most frequent first, if it is a category."""
+    share: float
+    """How much of the group the range or the categories hold, ..."""
+    table_share: float
+    """... and how much of the whole table."""
+    warning: str | None
+    """Why the group says little about this row's value, if so."""
+    format: ColumnFormat = field(repr=False)
+
+    @property
+    def sets_apart(self) -> bool:
+        """Whether the group differs from the whole table in this feature."""
+        return self.table_share <= RARER * self.share
+
+    @property
+    def text(self) -> str:
+        """The row's own value."""
+        return self.format(self.value)
+
+    @property
+    def group_text(self) -> str:
+        """What the group has in common: '22 to 28', or 'MF or FW'."""
+        if self.low is not None and self.high is not None:
+            low, high = self.format(self.low), self.format(self.high)
+            return low if low == high else f"{low} to {high}"
+        words = [self.format(category) for category in self.categories[:MOST_LISTED]]
+        more = len(self.categories) - len(words)
+        if more:
+            words.append("another" if more == 1 else f"{more} others")
+        return listed(words, "or")
+
+
+@dataclass(frozen=True)
+class ContextColumn:
+    """One contextual feature of the fitted table, as the engine has it: numbers, or the codes of categories."""
+
+    name: str
+    format: ColumnFormat
+    values: Floats = field(repr=False)
+    codes: dict[Hashable, int] | None = field(repr=False)
+    """None for numbers."""
+
+    @cached_property
+    def _sorted(self) -> Floats:
+        return np.sort(self.values[~np.isnan(self.values)])
+
+    @cached_property
+    def _categories(self) -> list[Hashable]:
+        # NaN, a missing category, comes last.
+        return [*(self.codes or {}), None]
+
+    @cached_property
+    def _shares(self) -> Floats:
+        return self._count(self.values, np.full(len(self.values), 1.0 / len(self.values)))
+
+    @cached_property
+    def typical(self) -> float:
+        """The median of the numbers, or the code of the most frequent category; NaN if there is none."""
+        if self._sorted.size == 0:
+            return np.nan
+        if self.codes is None:
+            return float(np.median(self._sorted))
+        return float(np.argmax(self._shares[: len(self.codes)]))
+
+    def decode_one(self, value: float) -> float | Hashable:
+        """A number as it is, or the category behind a code; None if missing."""
+        if np.isnan(value):
+            return None
+        return value if self.codes is None else self._categories[int(value)]
+
+    def decode(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """The values of some rows: numbers, or categories as objects."""
+        values = self.values[rows]
+        if self.codes is None:
+            return values
+        decoded = np.empty(len(values), dtype=object)
+        decoded[:] = [self.decode_one(code) for code in values]
+        return decoded
+
+    def describe(self, value: float | Hashable, group: Floats, weights: Floats) -> ContextFeature:
+        """A row's own value and those of its reference group, as much as each counts, as a person would put it."""
+        if self.codes is not None:
+            return self._describe_categories(value, group, weights)
+        missing = float(weights[np.isnan(group)].sum())
+        if missing > 0.5:
+            return ContextFeature(
+                self.name, value, None, None, (None,), missing, float(np.isnan(self.values).mean()), None, self.format
+            )
+        known = ~np.isnan(group)
+        values, counts = group[known], weights[known] / weights[known].sum()
+        low, high = (weighted_quantile(values, counts, share) for share in CENTRAL)
+        n_table = self._sorted.searchsorted(high, "right") - self._sorted.searchsorted(low, "left")
+        share = float(counts[(values >= low) & (values <= high)].sum())
+        warning = self._beyond(value, float(values.min()), float(values.max()))
+        table_share = float(n_table / len(self._sorted))
+        return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format)
+
+    def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
+        counts = self._count(group, weights)
+        order = np.argsort(-counts, kind="stable")
+        n_named = int(np.searchsorted(np.cumsum(counts[order]), MOST)) + 1
+        named = order[:n_named]
+        categories = tuple(self._categories[i] for i in named)
+        warning = None
+        if value is not None and (code := (self.codes or {}).get(value)) is None:
+            warning = f"{plain(self.name)} {self.format(value)} occurs nowhere in the fitted table"
+        elif value is not None and code is not None and not (group == code).any():
+            warning = f"no row it is compared with has {plain(self.name)} {self.format(value)}"
+        share, table_share = counts[named].sum(), self._shares[named].sum()
+        return ContextFeature(
+            self.name, value, None, None, categories, float(share), float(table_share), warning, self.format
+        )
+
+    def _beyond(self, value: float | Hashable, lowest: float, highest: float) -> str | None:
+        if not isinstance(value, float):
+            return None
+        table_range = self._sorted[-1] - self._sorted[0]
+        if max(value - highest, lowest - value) <= FAR_BEYOND * table_range:
+            return None
+        end, bound = ("at most", highest) if value > highest else ("at least", lowest)
+        return (
+            f"{plain(self.name)} {self.format(value)} lies beyond all rows it is compared with, "
+            f"which have {end} {self.format(bound)}"
+        )
+
+    def _count(self, codes: Floats, weights: Floats) -> Floats:
+        n_categories = len(self._categories) - 1
+        places = np.where(np.isnan(codes), n_categories, codes).astype(np.int64)
+        return np.bincount(places, weights, minlength=n_categories + 1).astype(np.float64)
+
+
+def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
+    """The smallest value that, with all below it, has this share of the weight.
+
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([0.1, 0.6, 0.3]), 0.9)
+    2.0
+    """
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    # Shares that differ by rounding alone are equal.
+    place = int(np.searchsorted(reached, share * reached[-1] - 1e-9))
+    return float(values[order[min(place, len(order) - 1)]])
+
+
+def context_columns(
+    table: Table, positions: list[int], encoding: ContextEncoding, context: Floats
+) -> list[ContextColumn]:
+    """The contextual features of a fitted table."""
+    columns = []
+    for column, (position, codes) in enumerate(zip(positions, encoding.codes, strict=True)):
+        values = context[:, column]
+        form = ColumnFormat.fit(table, position, values if codes is None else None)
+        columns.append(ContextColumn(table.name(position), form, values, codes))
+    return columns

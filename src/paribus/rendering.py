@@ -1,0 +1,122 @@
+"""Explanations for the eye: tables in the shell, tables in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from paribus.formatting import plain
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from paribus.explanation import BehaviorFeature, Explanation
+    from paribus.profile import ContextFeature
+
+# The colours of the pictures: what comparable rows show, and the row itself.
+EXPECTED, ACTUAL = "#0072b2", "#d55e00"
+BAR_WIDTH, BAR_HEIGHT = 180, 14
+
+
+def headline(explanation: Explanation) -> str:
+    """What is explained, its score and its rank."""
+    verdict = "anomaly" if explanation.is_anomaly else "not flagged"
+    return (
+        f"{explanation.title}: score {explanation.score:.1f}, "
+        f"rank {explanation.rank:,} of {explanation.n_ranked:,}, {verdict}"
+    )
+
+
+def as_rich(explanation: Explanation) -> RenderableType:
+    """The sentence and two tables: behaviour and context."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    # Text, never markup: a column may be called "[red]".
+    behavior = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("behaviour", "value", "partial score", "share", "median", "90 % between", ""):
+        right = heading in ("value", "partial score", "share", "median")
+        behavior.add_column(heading, justify="right" if right else "left")
+    for feature in explanation.behavior:
+        style = "bold" if feature.stands_out else ""
+        behavior.add_row(*(Text(cell, style=style) for cell in _behavior_cells(feature)))
+    context = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("context", "value", "of those it is compared with, most have", "in all rows"):
+        context.add_column(heading)
+    for circumstance in explanation.context:
+        style = "" if circumstance.sets_apart else "dim"
+        context.add_row(*(Text(cell, style=style) for cell in _context_cells(circumstance)))
+    notes = [Text(f"Note: {warning}.", style="yellow") for warning in explanation.warnings]
+    return Group(
+        Text(headline(explanation), style="bold"),
+        Text(f"{explanation.sentence}."),
+        *notes,
+        behavior,
+        context,
+    )
+
+
+def as_html(explanation: Explanation) -> str:
+    """The same for a notebook: no script, no style sheet, everything escaped."""
+    behavior = "".join(
+        "<tr>"
+        + "".join(f"<td>{escape(cell)}</td>" for cell in _behavior_cells(feature))
+        + f"<td>{_bar(feature)}</td></tr>"
+        for feature in explanation.behavior
+    )
+    context = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _context_cells(circumstance)) + "</tr>"
+        for circumstance in explanation.context
+    )
+    notes = "".join(f"<p><strong>Note:</strong> {escape(warning)}.</p>" for warning in explanation.warnings)
+    return (
+        f'<div class="paribus-explanation"><p><strong>{escape(headline(explanation))}</strong><br>'
+        f"{escape(explanation.sentence)}.</p>{notes}"
+        "<table><thead><tr><th>behaviour</th><th>value</th><th>partial score</th><th>share</th><th>median</th>"
+        f"<th>90 % between</th><th></th><th>expected, and actual</th></tr></thead><tbody>{behavior}</tbody></table>"
+        "<table><thead><tr><th>context</th><th>value</th><th>of those it is compared with, most have</th>"
+        f"<th>in all rows</th></tr></thead><tbody>{context}</tbody></table></div>"
+    )
+
+
+def _behavior_cells(feature: BehaviorFeature) -> list[str]:
+    known = not np.isnan(feature.median)
+    judged = not np.isnan(feature.partial_score)
+    return [
+        plain(feature.name),
+        feature.format(feature.value),
+        f"{feature.partial_score:.1f}" if judged else "-",
+        f"{feature.share:.0%}" if judged else "-",
+        feature.format(feature.median) if known else "-",
+        f"{feature.format(feature.lower)} and {feature.format(feature.upper)}" if known else "-",
+        feature.direction,
+    ]
+
+
+def _context_cells(feature: ContextFeature) -> list[str]:
+    return [plain(feature.name), feature.text, feature.group_text, f"{feature.table_share:.0%}"]
+
+
+def _bar(feature: BehaviorFeature) -> str:
+    """The central 90 % as a bar on the line of all percentiles, and the value as a stroke."""
+    if np.isnan(feature.median) or np.isnan(feature.value):
+        return ""
+    low, high = min(feature.percentiles[0], feature.value), max(feature.percentiles[-1], feature.value)
+    width = (high - low) or 1.0
+
+    def x(value: float) -> float:
+        return round(2 + (BAR_WIDTH - 4) * float((value - low) / width), 1)
+
+    middle = BAR_HEIGHT / 2
+    bar = max(1.0, x(feature.upper) - x(feature.lower))
+    return (
+        f'<svg width="{BAR_WIDTH}" height="{BAR_HEIGHT}" role="img" aria-label="{escape(feature.expectation)}">'
+        f'<line x1="{x(feature.percentiles[0])}" x2="{x(feature.percentiles[-1])}" y1="{middle}" y2="{middle}" '
+        f'stroke="{EXPECTED}" stroke-width="1.5"/>'
+        f'<rect x="{x(feature.lower)}" y="3" width="{bar:.1f}" height="{BAR_HEIGHT - 6}" fill="{EXPECTED}"/>'
+        f'<rect x="{x(feature.value) - 1.25:.1f}" y="0" width="2.5" height="{BAR_HEIGHT}" fill="{ACTUAL}"/></svg>'
+    )
