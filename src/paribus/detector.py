@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import narwhals as nw
@@ -371,18 +372,18 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _find_row(self, row: Any) -> int | None:
         """The position of a fitted row; None for a new row."""
-        if row is None:
-            raise ValueError("no row is named: give the position of a fitted row, from 0, or a new row")
-        if isinstance(row, int | np.integer) and not isinstance(row, bool):
-            if not 0 <= row < self._table.n_rows:
-                raise ValueError(
-                    f"row {row} is not in the fitted table, whose rows are 0 to {self._table.n_rows - 1:,}; "
-                    f"for a label of its index say explain(label={row})"
-                )
-            return int(row)
-        if (isinstance(row, Hashable) and not isinstance(row, Sequence | nw.Series)) or isinstance(row, str):
+        if isinstance(row, str | date | np.datetime64):
             return self._table.find_row(row)
-        return None
+        if row is not None and not np.isscalar(row):
+            return None
+        if isinstance(row, bool) or not isinstance(row, int | np.integer):
+            raise TypeError(f"row is {row!r}: it must be the position of a fitted row, from 0, or a new row")
+        if not 0 <= row < self._table.n_rows:
+            raise ValueError(
+                f"row {row} is not in the fitted table, whose rows are 0 to {self._table.n_rows - 1:,}; "
+                f"for a label of its index say explain(label={row})"
+            )
+        return int(row)
 
     def _explain(self, asked: Table, positions: Sequence[int | None], top: int) -> list[Explanation]:
         context, behavior = self._encode(asked)
