@@ -43,7 +43,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _whole_number(detector: Any, name: str, lowest: int, highest: int | None) -> None:
-    value = getattr(detector, name)
+    check_whole_number(name, getattr(detector, name), lowest, highest)
+
+
+def check_whole_number(name: str, value: Any, lowest: int, highest: int | None = None) -> None:
+    """Says so if a value is not a whole number in its range."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not whole or value < lowest or (highest is not None and value > highest):
         upper = "up" if highest is None else f"to {highest:,}"

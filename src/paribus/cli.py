@@ -1,0 +1,61 @@
+"""`paribus` in the shell. Whatever a command needs is imported inside of it: the help must not wait for it."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def paribus() -> None:
+    """Finds the rows of a table that are unusual given their context, and says why."""
+
+
+@app.command()
+def datasets() -> None:
+    """List the data sets that paribus.datasets.load takes."""
+    from paribus.datasets import summaries
+
+    headings = ["name", "rows", "contextual", "categorical", "behavioural", "anomalies", "what it is"]
+    _print_table(
+        headings,
+        [
+            [
+                each.name,
+                f"{each.n_rows}",
+                f"{len(each.contextual)}",
+                f"{len(each.categorical)}",
+                f"{len(each.behavioral)}",
+                "" if each.n_anomalies is None else f"{each.n_anomalies}",
+                each.description,
+            ]
+            for each in summaries()
+        ],
+    )
+
+
+def main() -> None:
+    """What the shell calls."""
+    app()
+
+
+def _print_table(headings: list[str], rows: list[list[str]]) -> None:
+    """A table for a person at a terminal; lines with tabs between the values for a program in a pipe."""
+    if not sys.stdout.isatty():
+        for row in [headings, *rows]:
+            typer.echo("\t".join(row))
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, pad_edge=False, collapse_padding=True)
+    for place, heading in enumerate(headings):
+        is_number = all(row[place].isdigit() for row in rows if row[place])
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=place < len(headings) - 1)
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
