@@ -19,17 +19,15 @@ def datasets() -> None:
     """List the data sets that paribus.datasets.load takes."""
     from paribus.datasets import summaries
 
-    headings = ["name", "rows", "contextual", "categorical", "behavioural", "anomalies", "what it is"]
     _print_table(
-        headings,
+        ["name", "rows", "context", "behaviour", "anomalies", "what it is"],
         [
             [
                 each.name,
-                f"{each.n_rows}",
-                f"{len(each.contextual)}",
-                f"{len(each.categorical)}",
-                f"{len(each.behavioral)}",
-                "" if each.n_anomalies is None else f"{each.n_anomalies}",
+                str(each.n_rows),
+                str(len(each.contextual)),
+                str(len(each.behavioral)),
+                "" if each.n_anomalies is None else str(each.n_anomalies),
                 each.description,
             ]
             for each in summaries()

@@ -47,9 +47,7 @@ def names() -> list[str]:
 
 def summaries() -> list[Summary]:
     """What there is to know of each data set without reading it."""
-    examples = [summary for summary, _ in paper_sets().values() if summary.n_anomalies is None]
-    measured = [summary for summary, _ in paper_sets().values() if summary.n_anomalies is not None]
-    return [*BUNDLED.values(), *examples, *measured, *SYNTHETIC_SETS.values()]
+    return [*BUNDLED.values(), *(summary for summary, _ in paper_sets().values()), *SYNTHETIC_SETS.values()]
 
 
 def load(name: str, *, seed: int | None = None) -> Dataset:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
-Columns: TypeAlias = dict[str, list[Any]]
+ColumnsByName: TypeAlias = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,10 @@ class Summary:
 class Dataset(Summary):
     """A table and the roles of its columns."""
 
-    table: Columns = field(repr=False)
+    table: ColumnsByName = field(repr=False)
 
     @classmethod
-    def of(cls, summary: Summary, table: Columns) -> Dataset:
+    def of(cls, summary: Summary, table: ColumnsByName) -> Dataset:
         """Puts a table to its summary. The lists are copies, so that nobody can change the catalogue through them."""
         return cls(table=table, **deepcopy(vars(summary)))
 
@@ -63,7 +63,9 @@ def paper_sets() -> dict[str, tuple[Summary, PublicFile]]:
     return {entry["name"]: _read_entry(entry) for entry in tomllib.loads(text)["set"]}
 
 
-def read_columns(lines: Iterable[str], names: list[str] | None = None, only: tuple[str, str] | None = None) -> Columns:
+def read_columns(
+    lines: Iterable[str], names: list[str] | None = None, only: tuple[str, str] | None = None
+) -> ColumnsByName:
     """The columns of a CSV file: whole numbers, numbers, or text where one value is neither."""
     rows = [row for row in csv.DictReader(lines) if only is None or row[only[0]] == only[1]]
     return {name: _as_numbers([row[name] for row in rows]) for name in names or rows[0]}

@@ -14,7 +14,7 @@ VARIABLE = "PARIBUS_DATA"
 def fetch(path: str, sha256: str) -> Path:
     """Where a file is on this machine, after a download if need be."""
     folder = os.environ.get(VARIABLE)
-    return _find(Path(folder), path, sha256) if folder else _download(path, sha256)
+    return _find(Path(folder).expanduser(), path, sha256) if folder else _download(path, sha256)
 
 
 def _find(folder: Path, path: str, sha256: str) -> Path:
@@ -43,16 +43,16 @@ def _download(path: str, sha256: str) -> Path:
     file = Path(pooch.os_cache("paribus")) / path
     try:
         pooch.retrieve(ADDRESS + path, f"sha256:{sha256}", fname=file.name, path=file.parent)
-    except ValueError:
-        # Pooch has checked the sum before the file came to its place, so there is nothing to clear away.
-        raise ValueError(
-            f"what came from {ADDRESS}{path} is damaged (its SHA-256 is not {sha256[:12]}...), and was not kept: "
-            f"try again"
-        ) from None
     except OSError as error:
         reason = " ".join(str(error).split())
         raise OSError(
             f"{ADDRESS}{path} could not be downloaded to '{file}': check the network, or name a folder with the files "
             f"in {VARIABLE} ({reason})"
+        ) from None
+    except ValueError:
+        # Pooch has checked the sum before the file came to its place, so there is nothing to clear away.
+        raise ValueError(
+            f"what came from {ADDRESS}{path} is damaged (its SHA-256 is not {sha256[:12]}...), and was not kept: "
+            f"try again"
         ) from None
     return file

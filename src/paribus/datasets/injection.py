@@ -21,7 +21,7 @@ MOST_SHIFT = 50 / (30 - 18)
 # Song et al. take the farthest of so many others, or of a quarter of the rows if that is less.
 SWAP_CANDIDATES = 50
 
-Change: TypeAlias = Callable[[np.random.RandomState, Floats, npt.NDArray[np.int64]], Floats]
+Rows: TypeAlias = npt.NDArray[np.int64]
 
 
 def inject(
@@ -32,7 +32,7 @@ def inject(
     n: int | None = None,
     seed: int = 0,
     scheme: str = "perturb",
-) -> tuple[Any, npt.NDArray[np.int64]]:
+) -> tuple[Any, Rows]:
     """Changes the behaviour of some rows, drawn at random, and says which.
 
     "perturb" is the scheme of Li and van Leeuwen (2023): in each behavioural feature, a number that is uniform on
@@ -41,9 +41,9 @@ def inject(
     behaviour is farthest from its own. "shift" is that of Kuo et al. (2018): a number that is uniform on [0, 50 / 12]
     is added to the scaled value, which is their [0, 50] on the scale from 18 to 30; here to each behavioural feature.
 
-    Rows are replaced, as in the paper, never added. Nothing is cut at the ends of a feature's range. The result is in
-    the units of the table: all other values stay the same to the last bit. A missing value stays missing, and so does
-    a feature that is constant; a row without any other behaviour is not drawn.
+    Rows are replaced, as in the paper, never added, and nothing is cut at the ends of a range. The result is in the
+    units of the table, so that a person can read it; scaled to [0, 1] by the old range it is the paper's. Missing
+    values stay missing, constant features stay constant, and a row that has nothing else is not drawn.
 
     Parameters
     ----------
@@ -82,80 +82,92 @@ def inject(
         raise ValueError(f"scheme is {scheme!r}: it must be one of {', '.join(SCHEMES)}")
     check_whole_number("seed", seed, 0, 2**32 - 1)
     read = Table(table)
-    positions = assign_roles(read, contextual, behavioral, None).behavioral  # type: ignore[arg-type]
-    behavior = encode_behavior(read, positions) if read.n_rows else np.empty((0, len(positions)))
-    scaled, ranges = _scale(behavior)
-    eligible = np.flatnonzero((~np.isnan(scaled) & (ranges > 0)).any(axis=1))
+    positions = assign_roles(read, contextual, behavioral, None).behavioral  # type: ignore[arg-type]  # refuses None
+    behavior = encode_behavior(read, positions)
+    ranges = _ranges(behavior)
+    eligible = np.flatnonzero((~np.isnan(behavior) & (ranges > 0)).any(axis=1))
     if n is None:
         raise ValueError("n is not given: say how many rows to change, as in n=20")
     check_whole_number("n", n, 0, len(eligible))
 
     random = np.random.RandomState(seed)
-    chosen = random.choice(eligible, size=n, replace=False) if n else np.empty(0, dtype=np.int64)
-    changed = behavior.copy()
-    changed[chosen] += SCHEMES[scheme](random, scaled, chosen) * ranges
+    chosen = random.permutation(eligible)[:n]
+    behavior[chosen] = SCHEMES[scheme](random, behavior, ranges, chosen)
     labels = np.zeros(read.n_rows, dtype=np.int64)
     labels[chosen] = 1
-    return _replace(table, positions, changed), labels
+    return _replace(table, positions, behavior), labels
 
 
-def _scale(behavior: Floats) -> tuple[Floats, Floats]:
-    """Each feature on [0, 1], and the length of its range: 0 for one that is constant or empty."""
+def _ranges(behavior: Floats) -> Floats:
+    """Highest less lowest value of each feature; 0 for one without values."""
     missing = np.isnan(behavior)
-    lowest = np.where(missing, np.inf, behavior).min(axis=0, initial=np.inf)
     highest = np.where(missing, -np.inf, behavior).max(axis=0, initial=-np.inf)
-    varies = highest > lowest
-    lowest, ranges = np.where(varies, lowest, 0.0), np.where(varies, highest - lowest, 0.0)
-    return np.where(varies, (behavior - lowest) / np.where(varies, ranges, 1.0), behavior * 0.0), ranges
+    lowest = np.where(missing, np.inf, behavior).min(axis=0, initial=np.inf)
+    return np.where(missing.all(axis=0), 0.0, highest - lowest)
 
 
-def _perturb(random: np.random.RandomState, scaled: Floats, chosen: npt.NDArray[np.int64]) -> Floats:
-    shape = (len(chosen), scaled.shape[1])
+def _perturb(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    shape = (len(chosen), len(ranges))
     size = random.uniform(LEAST_PERTURBATION, MOST_PERTURBATION, size=shape)
-    return np.where(random.randint(2, size=shape) == 1, size, -size)
+    return behavior[chosen] + np.where(random.randint(2, size=shape) == 1, size, -size) * ranges
 
 
-def _shift(random: np.random.RandomState, scaled: Floats, chosen: npt.NDArray[np.int64]) -> Floats:
-    return random.uniform(0.0, MOST_SHIFT, size=(len(chosen), scaled.shape[1]))
+def _shift(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    return behavior[chosen] + random.uniform(0.0, MOST_SHIFT, size=(len(chosen), len(ranges))) * ranges
 
 
-def _swap(random: np.random.RandomState, scaled: Floats, chosen: npt.NDArray[np.int64]) -> Floats:
-    n_rows = len(scaled)
+def _swap(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    n_rows = len(behavior)
     n_candidates = max(1, min(SWAP_CANDIDATES, n_rows // 4))
-    changes = np.empty((len(chosen), scaled.shape[1]))
+    scale = np.where(ranges > 0, ranges, 1.0)
+    swapped = behavior[chosen]
     for place, row in enumerate(chosen):
-        others = random.choice(n_rows - 1, size=min(n_candidates, n_rows - 1), replace=False)
+        others = random.permutation(n_rows - 1)[:n_candidates]
         others += others >= row
-        # What one of the two does not have tells nothing, and stays as it is.
-        differences = np.nan_to_num(scaled[others] - scaled[row], nan=0.0)
-        changes[place] = differences[np.argmax((differences**2).sum(axis=1))]
-    return changes
+        # What one of the two does not have tells nothing, and is not swapped.
+        differences = np.nan_to_num((behavior[others] - behavior[row]) / scale, nan=0.0)
+        farthest = behavior[others[np.argmax((differences**2).sum(axis=1))]]
+        known = ~np.isnan(farthest) & ~np.isnan(behavior[row])
+        swapped[place, known] = farthest[known]
+    return swapped
 
 
-SCHEMES: dict[str, Change] = {"perturb": _perturb, "swap": _swap, "shift": _shift}
+SCHEMES: dict[str, Callable[[np.random.RandomState, Floats, Floats, Rows], Floats]] = {
+    "perturb": _perturb,
+    "swap": _swap,
+    "shift": _shift,
+}
 
 
 def _replace(data: Any, positions: list[int], behavior: Floats) -> Any:
     """The caller's table with other behaviour."""
+    new = dict(zip(positions, behavior.T, strict=True))
     if isinstance(data, Mapping):
-        names = list(data)
-        new = {names[p]: values.tolist() for p, values in zip(positions, behavior.T, strict=True)}
-        arrays = {name: np.asarray(new[name]) for name in new if isinstance(data[name], np.ndarray)}
-        return dict(data) | new | arrays
+        return {name: _like(values, new[p]) if p in new else values for p, (name, values) in enumerate(data.items())}
+    if type(data).__name__ == "RecordBatch":
+        import pyarrow
+
+        data = pyarrow.Table.from_batches([data])
     frame = nw.from_native(data, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        new_series = [
+        series = [
             nw.new_series(frame.columns[p], _with_none(values), nw.Float64(), backend=frame.implementation)
-            for p, values in zip(positions, behavior.T, strict=True)
+            for p, values in new.items()
         ]
-        changed = frame.with_columns(*new_series)
+        changed = frame.with_columns(*series)
         return changed if isinstance(data, nw.DataFrame) else changed.to_native()
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.where(np.ma.getmaskarray(data), np.array(None), data.data)
     array = np.array(data)
     if array.dtype.kind != "f":
-        # Text beside numbers keeps each value as it is; whole numbers get room for what is behind the point.
+        # Whole numbers get room for what is behind the point; text beside numbers keeps each value as it is.
         array = np.array(data, dtype=np.float64 if array.dtype.kind in "biu" else object)
     array[:, positions] = behavior
     return array
+
+
+def _like(old: Any, values: Floats) -> Any:
+    return np.array(values) if isinstance(old, np.ndarray) else values.tolist()
 
 
 def _with_none(values: Floats) -> list[float | None]:
