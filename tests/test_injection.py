@@ -163,6 +163,22 @@ def test_constant_features_stay_and_empty_rows_are_not_drawn() -> None:
         inject(table, ["c"], ["same", "b"], n=4)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "values"),
+    [
+        ("perturb", [-0.4753139605456931, -0.3691859378037057, 12.110382802815487]),
+        ("swap", [4.0, 7.0, 2.0]),
+        ("shift", [18.40952042235097, 40.1373535187886, 41.44148752932799]),
+    ],
+)
+def test_a_seed_means_the_same_in_the_next_version(scheme: str, values: list[float]) -> None:
+    """Tests rows and values that seed 0 has given so far: results that were published must stay repeatable."""
+    table = {"c": list(range(10)), "b": [float(i) for i in range(10)]}
+    after, labels = inject(table, ["c"], ["b"], n=3, seed=0, scheme=scheme)
+    assert np.flatnonzero(labels).tolist() == [2, 4, 8]
+    assert [after["b"][row] for row in (2, 4, 8)] == pytest.approx(values)
+
+
 def test_a_data_set_brings_roles_and_number() -> None:
     """Tests that a data set is injected into as its table is, with as many anomalies as the paper has."""
     data = datasets.load("Syn3")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paribus.datasets import synthetic
+from paribus.datasets import load, synthetic
 
 Array = np.ndarray[Any, Any]
 
@@ -79,6 +79,14 @@ def test_the_seed_decides() -> None:
     """Tests that the same seed gives the same table and another one another, with other coefficients."""
     assert synthetic("S2", seed=5).table == synthetic("S2", seed=5).table
     assert synthetic("S2", seed=5).table != synthetic("S2", seed=6).table
+
+
+def test_syn1_is_the_same_in_the_next_version() -> None:
+    """Tests the first values that Syn1 has had so far: results that were published must stay repeatable."""
+    table = load("Syn1").table
+    assert table["c1"][:2] == pytest.approx([0.8030325496570625, 1.081343413921398])
+    assert table["c4"][:5] == [10, 2, 9, 3, 7]
+    assert table["b1"][:2] == pytest.approx([4.235108456877548, 4.4661014506599])
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from paribus.arguments import check_choice, check_seed, check_whole_number
 from paribus.datasets.catalog import Dataset
 from paribus.encoding import encode_behavior
-from paribus.parameters import check_whole_number
 from paribus.table import Columns, Floats, Table, assign_roles
 
 # What the paper adds or takes away, in ranges of the feature.
@@ -78,9 +78,8 @@ def inject(
             raise ValueError("a data set brings its own roles: pass its table to give other ones")
         n = table.n_anomalies if n is None else n
         table, contextual, behavioral = table.table, table.contextual, table.behavioral
-    if scheme not in SCHEMES:
-        raise ValueError(f"scheme is {scheme!r}: it must be one of {', '.join(SCHEMES)}")
-    check_whole_number("seed", seed, 0, 2**32 - 1)
+    check_choice("scheme", scheme, SCHEMES)
+    check_seed(seed)
     read = Table(table)
     positions = assign_roles(read, contextual, behavioral, None).behavioral  # type: ignore[arg-type]  # refuses None
     behavior = encode_behavior(read, positions)

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from paribus.arguments import check_choice, check_seed, check_whole_number
 from paribus.datasets.catalog import ColumnsByName, Dataset, Summary
-from paribus.parameters import check_whole_number
 from paribus.table import Floats
 
 N_CLUSTERS = 5
@@ -77,13 +77,12 @@ def synthetic(
     >>> list(data.table), data.categorical
     (['c1', 'c2', 'c3', 'b1', 'b2'], ['c3'])
     """
-    if scheme not in TERMS:
-        raise ValueError(f"scheme is {scheme!r}: it must be one of {', '.join(TERMS)}")
+    check_choice("scheme", scheme, TERMS)
     check_whole_number("n_contextual", n_contextual, 1)
     check_whole_number("n_categorical", n_categorical, 0, n_contextual)
     check_whole_number("n_behavioral", n_behavioral, 1)
     check_whole_number("n_rows", n_rows, 1)
-    check_whole_number("seed", seed, 0, 2**32 - 1)
+    check_seed(seed)
     summary = _summarize(scheme, scheme, n_contextual, n_categorical, n_behavioral, n_rows)
     return Dataset.of(summary, _generate(scheme, summary, seed))
 
@@ -91,7 +90,7 @@ def synthetic(
 def load_synthetic(name: str, seed: int | None = None) -> Dataset:
     """Syn1 to Syn10. Each has its number for a seed if none is given."""
     if seed is not None:
-        check_whole_number("seed", seed, 0, 2**32 - 1)
+        check_seed(seed)
     summary = SYNTHETIC_SETS[name]
     number = _number(name)
     return Dataset.of(summary, _generate(_scheme(number), summary, number if seed is None else seed))

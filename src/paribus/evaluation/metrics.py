@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paribus.parameters import check_whole_number
+from paribus.arguments import check_whole_number
 from paribus.table import Floats
 
 
