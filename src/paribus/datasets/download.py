@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from textwrap import shorten
 
 ADDRESS = "https://raw.githubusercontent.com/ZhongLIFR/QCAD/f862cb8be34726c6b51d109a8243778c49c7815e/Data/"
 VARIABLE = "PARIBUS_DATA"
@@ -44,10 +45,9 @@ def _download(path: str, sha256: str) -> Path:
     try:
         pooch.retrieve(ADDRESS + path, f"sha256:{sha256}", fname=file.name, path=file.parent)
     except OSError as error:
-        reason = " ".join(str(error).split())
         raise OSError(
             f"{ADDRESS}{path} could not be downloaded to '{file}': check the network, or name a folder with the files "
-            f"in {VARIABLE} ({reason})"
+            f"in {VARIABLE} ({shorten(str(error), 100)})"
         ) from None
     except ValueError:
         # Pooch has checked the sum before the file came to its place, so there is nothing to clear away.

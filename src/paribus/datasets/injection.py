@@ -70,8 +70,8 @@ def inject(
     >>> from paribus import datasets
     >>> weather = datasets.load("weather")
     >>> table, labels = inject(weather, n=20, seed=1)
-    >>> labels.sum(), table["month"] == weather.table["month"]
-    (np.int64(20), True)
+    >>> int(labels.sum()), table["month"] == weather.table["month"]
+    (20, True)
     """
     if isinstance(table, Dataset):
         if contextual is not None or behavioral is not None:
