@@ -4,10 +4,32 @@
 >>> detector = QCAD(contextual=["age", "sex"], behavioral=["blood pressure"])
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from paribus.detector import QCAD
-from paribus.reference import gower_neighbors
-
-__version__ = version("paribus")
 __all__ = ["QCAD", "__version__", "gower_neighbors"]
+
+if TYPE_CHECKING:
+    from paribus.detector import QCAD
+    from paribus.reference import gower_neighbors
+
+    __version__: str
+else:
+    # Imported when first used: the shell's help, or a data set, need not wait for all of scikit-learn. Type checkers do
+    # not see this function, or they would believe that any name is here.
+    _HOMES = {"QCAD": "paribus.detector", "gower_neighbors": "paribus.reference"}
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        elif name == "__version__":
+            value = import_module("importlib.metadata").version("paribus")
+        else:
+            raise AttributeError(f"module 'paribus' has no attribute '{name}'")
+        # So that it is found at once from now on.
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

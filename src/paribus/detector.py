@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paribus import scoring
 from paribus._core import Engine
+from paribus.arguments import check_whole_number
 from paribus.encoding import ContextEncoding, encode_behavior
 from paribus.explainer import Findings, explain
 from paribus.explanation import Explanation
@@ -277,7 +278,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         mostly with month February or January, elevation 1,612 to 2,070).
         """
         check_is_fitted(self)
-        _check_count("top", top)
+        check_whole_number("top", top, 1)
         position = self._table.find_row(label) if label is not None else self._find_row(row)
         if position is None:
             asked = self._read(_as_one_row(row))
@@ -307,8 +308,8 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         [1204, 512, 171, 1541, 137]
         """
         check_is_fitted(self)
-        _check_count("top_n", top_n)
-        _check_count("top", top)
+        check_whole_number("top_n", top_n, 1)
+        check_whole_number("top", top, 1)
         table = self._table if rows is None else self._read(rows)
         scores = self.anomaly_scores_ if rows is None else scoring.total(self._partial_scores(table))
         chosen = np.argsort(-scores, kind="stable")[: min(top_n, int((~np.isnan(scores)).sum()))]
@@ -478,11 +479,6 @@ def _as_one_row(row: Any) -> Any:
     if type(row).__name__ == "Series" and hasattr(row, "to_dict"):
         return {name: [value] for name, value in row.to_dict().items()}
     return row
-
-
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} is {value!r}: it must be a whole number from 1 up")
 
 
 def _check_behavior(behavior: Floats, names: list[str]) -> None:

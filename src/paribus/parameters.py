@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from paribus.arguments import check_whole_number
 from paribus.progress import check_progress
 from paribus.reference import MAX_NEIGHBORS
 
@@ -43,8 +44,4 @@ def _is_number(value: Any) -> bool:
 
 
 def _whole_number(detector: Any, name: str, lowest: int, highest: int | None) -> None:
-    value = getattr(detector, name)
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < lowest or (highest is not None and value > highest):
-        upper = "up" if highest is None else f"to {highest:,}"
-        raise ValueError(f"{name} is {value!r}: it must be a whole number from {lowest} {upper}")
+    check_whole_number(name, getattr(detector, name), lowest, highest)

@@ -1,52 +1,98 @@
-"""Data to try things on."""
+"""Data to try and to measure things on.
+
+>>> from paribus import datasets
+>>> datasets.names()[:6]
+['cities', 'weather', 'football', 'weight-height', 'Abalone', 'AirFoil']
+"""
 
 from __future__ import annotations
 
-import csv
-from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.resources import files
 
 from paribus.datasets import weather
+from paribus.datasets.catalog import Dataset, Summary, paper_sets, read_columns
+from paribus.datasets.download import fetch
+from paribus.datasets.injection import inject
+from paribus.datasets.synthetic import SYNTHETIC_SETS, load_synthetic, synthetic
+
+__all__ = ["Dataset", "Summary", "inject", "load", "names", "summaries", "synthetic"]
+
+BUNDLED = {
+    "cities": Summary(
+        name="cities",
+        n_rows=16,
+        contextual=["Latitude", "Longitude", "Season"],
+        behavioral=["Temperature", "Rain", "Wind"],
+        categorical=["Season"],
+        n_anomalies=None,
+        description="Fictional climate of 16 Dutch cities: table 1 of Li and van Leeuwen (2023).",
+    ),
+    "weather": Summary(
+        name="weather",
+        n_rows=weather.N_DAYS,
+        contextual=["month", "elevation", "zone"],
+        behavioral=["temperature", "rain", "wind"],
+        categorical=["month", "zone"],
+        n_anomalies=None,
+        description="2,000 days of weather in a made-up mountain country, five of them strange for their place.",
+    ),
+}
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A table and the roles of its columns."""
-
-    table: dict[str, list[str | float]]
-    contextual: list[str]
-    behavioral: list[str]
-    description: str
+def names() -> list[str]:
+    """The names that `load` takes."""
+    return [summary.name for summary in summaries()]
 
 
-def load(name: str) -> Dataset:
-    """A data set by its name: "cities" or "weather".
+def summaries() -> list[Summary]:
+    """What there is to know of each data set without reading it."""
+    return [*BUNDLED.values(), *(summary for summary, _ in paper_sets().values()), *SYNTHETIC_SETS.values()]
+
+
+def load(name: str, *, seed: int | None = None) -> Dataset:
+    """A data set by its name; upper and lower case are the same.
+
+    "cities" and "weather" come with the package, Syn1 to Syn10 are generated. The others are public files of the
+    paper's authors, which are downloaded on first use (pip install 'paribus[data]') or taken from the folder that the
+    environment variable PARIBUS_DATA names. docs/datasets.md lists them all.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    seed : int, optional
+        Another draw of a generated set than the usual one.
 
     Examples
     --------
     >>> cities = load("cities")
     >>> len(cities.table["City"]), cities.behavioral
     (16, ['Temperature', 'Rain', 'Wind'])
+    >>> load("Syn2").contextual, load("Syn2").n_anomalies
+    (['c1', 'c2', 'c3', 'c4', 'c5'], 50)
     """
+    name = _resolve(name)
+    if name in SYNTHETIC_SETS:
+        return load_synthetic(name, seed)
+    if seed is not None:
+        raise ValueError(f"'{name}' is always the same table and takes no seed: only Syn1 to Syn10 do")
     if name == "cities":
-        return Dataset(
-            table=_read_cities(),
-            contextual=["Latitude", "Longitude", "Season"],
-            behavioral=["Temperature", "Rain", "Wind"],
-            description="Fictional climate of 16 Dutch cities: table 1 of Li and van Leeuwen (2023).",
-        )
+        lines = files("paribus.datasets").joinpath("cities.csv").read_text(encoding="utf-8").splitlines()
+        return Dataset.of(BUNDLED[name], read_columns(lines))
     if name == "weather":
-        return Dataset(
-            table=weather.generate(),
-            contextual=["month", "elevation", "zone"],
-            behavioral=["temperature", "rain", "wind"],
-            description="2,000 days of weather in a made-up mountain country, five of them strange for their place.",
-        )
-    raise ValueError(f"there is no data set '{name}': choose 'cities' or 'weather'")
+        return Dataset.of(BUNDLED[name], weather.generate())
+    summary, file = paper_sets()[name]
+    with fetch(file.path, file.sha256).open(encoding="utf-8", newline="") as stream:
+        return Dataset.of(summary, read_columns(stream, file.columns, file.only))
 
 
-def _read_cities() -> dict[str, list[str | float]]:
-    text = files("paribus.datasets").joinpath("cities.csv").read_text(encoding="utf-8")
-    rows = list(csv.DictReader(text.splitlines()))
-    words = {"City", "Season"}
-    return {key: [row[key] if key in words else float(row[key]) for row in rows] for key in rows[0]}
+def _resolve(name: str) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"a data set is named by text, not by {type(name).__name__}")
+    known = {each.lower(): each for each in names()}
+    if name.lower() not in known:
+        close = get_close_matches(name.lower(), known, n=1)
+        hint = f"did you mean '{known[close[0]]}'?" if close else f"choose one of {', '.join(known.values())}"
+        raise ValueError(f"there is no data set '{name}': {hint}")
+    return known[name.lower()]

@@ -1,0 +1,29 @@
+"""Single arguments, checked before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+LARGEST_SEED = 2**32 - 1
+
+
+def check_whole_number(name: str, value: Any, lowest: int, highest: int | None = None) -> None:
+    """Says so if a value is not a whole number in its range."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < lowest or (highest is not None and value > highest):
+        upper = "up" if highest is None else f"to {highest:,}"
+        raise ValueError(f"{name} is {value!r}: it must be a whole number from {lowest} {upper}")
+
+
+def check_seed(seed: Any) -> None:
+    """Says so if a value cannot seed a random number generator."""
+    check_whole_number("seed", seed, 0, LARGEST_SEED)
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Says so if a value is none of the texts that it may be."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} is {value!r}: it must be one of {', '.join(choices)}")

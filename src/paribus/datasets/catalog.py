@@ -1,0 +1,88 @@
+"""What data sets there are, and how each is read."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+ColumnsByName: TypeAlias = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What is known of a data set before it is read."""
+
+    name: str
+    n_rows: int
+    contextual: list[str]
+    """The columns that are circumstances."""
+    behavioral: list[str]
+    """The columns that are behaviour: numbers."""
+    categorical: list[str]
+    """The contextual columns that are categories, coded numbers among them."""
+    n_anomalies: int | None
+    """How many anomalies the paper injects; None where it does not."""
+    description: str
+    notes: str = ""
+    """Where the paper and the public file differ, or leave a choice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset(Summary):
+    """A table and the roles of its columns."""
+
+    table: ColumnsByName = field(repr=False)
+
+    @classmethod
+    def of(cls, summary: Summary, table: ColumnsByName) -> Dataset:
+        """Puts a table to its summary. The lists are copies, so that nobody can change the catalogue through them."""
+        return cls(table=table, **deepcopy(vars(summary)))
+
+
+@dataclass(frozen=True)
+class PublicFile:
+    """A file of the paper's authors, and which part of it is the data set."""
+
+    path: str
+    sha256: str
+    columns: list[str]
+    only: tuple[str, str] | None
+    """The rows with this value in this column; None for all."""
+
+
+@cache
+def paper_sets() -> dict[str, tuple[Summary, PublicFile]]:
+    """The real-world data of the paper, by name."""
+    text = files("paribus.datasets").joinpath("paper.toml").read_text(encoding="utf-8")
+    return {entry["name"]: _read_entry(entry) for entry in tomllib.loads(text)["set"]}
+
+
+def read_columns(
+    lines: Iterable[str], names: list[str] | None = None, only: tuple[str, str] | None = None
+) -> ColumnsByName:
+    """The columns of a CSV file: whole numbers, numbers, or text where one value is neither."""
+    rows = [row for row in csv.DictReader(lines) if only is None or row[only[0]] == only[1]]
+    return {name: _as_numbers([row[name] for row in rows]) for name in names or rows[0]}
+
+
+def _as_numbers(texts: list[str]) -> list[Any]:
+    for number in (int, float):
+        try:
+            return [number(text) for text in texts]
+        except ValueError:
+            continue
+    return list(texts)
+
+
+def _read_entry(entry: dict[str, Any]) -> tuple[Summary, PublicFile]:
+    file, sha256 = entry.pop("file"), entry.pop("sha256")
+    extra, only = entry.pop("extra", []), entry.pop("only", None)
+    summary = Summary(n_anomalies=entry.pop("n_anomalies", None), **entry)
+    columns = extra + summary.contextual + summary.behavioral
+    return summary, PublicFile(file, sha256, columns, (only["column"], only["value"]) if only else None)

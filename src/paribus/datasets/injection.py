@@ -1,0 +1,173 @@
+"""Contextual anomalies put into a table, so that it is known where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from paribus.arguments import check_choice, check_seed, check_whole_number
+from paribus.datasets.catalog import Dataset
+from paribus.encoding import encode_behavior
+from paribus.table import Columns, Floats, Table, assign_roles
+
+# What the paper adds or takes away, in ranges of the feature.
+LEAST_PERTURBATION, MOST_PERTURBATION = 0.1, 0.5
+# Kuo et al. scale the feature to [18, 30], and add up to 50.
+MOST_SHIFT = 50 / (30 - 18)
+# Song et al. take the farthest of so many others, or of a quarter of the rows if that is less.
+SWAP_CANDIDATES = 50
+
+Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+def inject(
+    table: Any,
+    contextual: Columns | None = None,
+    behavioral: Columns | None = None,
+    *,
+    n: int | None = None,
+    seed: int = 0,
+    scheme: str = "perturb",
+) -> tuple[Any, Rows]:
+    """Changes the behaviour of some rows, drawn at random, and says which.
+
+    "perturb" is the scheme of Li and van Leeuwen (2023): in each behavioural feature, a number that is uniform on
+    [-0.5, -0.1] and [0.1, 0.5] is added to the value scaled to [0, 1]. "swap" is that of Song et al. (2007): the row
+    gets the behaviour of another, the one of 50 random rows (of a quarter of the table if that is less) whose scaled
+    behaviour is farthest from its own. "shift" is that of Kuo et al. (2018): a number that is uniform on [0, 50 / 12]
+    is added to the scaled value, which is their [0, 50] on the scale from 18 to 30; here to each behavioural feature.
+
+    Rows are replaced, as in the paper, never added, and nothing is cut at the ends of a range. The result is in the
+    units of the table, so that a person can read it; scaled to [0, 1] by the old range it is the paper's. Missing
+    values stay missing, constant features stay constant, and a row that has nothing else is not drawn.
+
+    Parameters
+    ----------
+    table : Dataset, dataframe, dict of columns or array
+        Any table that `QCAD` takes. A `Dataset` brings its roles, and its number of anomalies.
+    contextual, behavioral : list of names or positions
+        The roles of the columns, as for `QCAD`.
+    n : int
+        How many rows.
+    seed : int
+        The same seed gives the same injection.
+    scheme : str
+        "perturb", "swap" or "shift".
+
+    Returns
+    -------
+    table
+        The changed table, of the same type as the given one (which is never changed); for a `Dataset` its table.
+    labels : array of shape (rows,)
+        1 for an injected row, 0 for all others.
+
+    Examples
+    --------
+    >>> from paribus import datasets
+    >>> weather = datasets.load("weather")
+    >>> table, labels = inject(weather, n=20, seed=1)
+    >>> int(labels.sum()), table["month"] == weather.table["month"]
+    (20, True)
+    """
+    if isinstance(table, Dataset):
+        if contextual is not None or behavioral is not None:
+            raise ValueError("a data set brings its own roles: pass its table to give other ones")
+        n = table.n_anomalies if n is None else n
+        table, contextual, behavioral = table.table, table.contextual, table.behavioral
+    check_choice("scheme", scheme, SCHEMES)
+    check_seed(seed)
+    read = Table(table)
+    positions = assign_roles(read, contextual, behavioral, None).behavioral  # type: ignore[arg-type]  # refuses None
+    behavior = encode_behavior(read, positions)
+    ranges = _ranges(behavior)
+    eligible = np.flatnonzero((~np.isnan(behavior) & (ranges > 0)).any(axis=1))
+    if n is None:
+        raise ValueError("n is not given: say how many rows to change, as in n=20")
+    check_whole_number("n", n, 0, len(eligible))
+
+    random = np.random.RandomState(seed)
+    chosen = random.permutation(eligible)[:n]
+    behavior[chosen] = SCHEMES[scheme](random, behavior, ranges, chosen)
+    labels = np.zeros(read.n_rows, dtype=np.int64)
+    labels[chosen] = 1
+    return _replace(table, positions, behavior), labels
+
+
+def _ranges(behavior: Floats) -> Floats:
+    """Highest less lowest value of each feature; 0 for one without values."""
+    missing = np.isnan(behavior)
+    highest = np.where(missing, -np.inf, behavior).max(axis=0, initial=-np.inf)
+    lowest = np.where(missing, np.inf, behavior).min(axis=0, initial=np.inf)
+    return np.where(missing.all(axis=0), 0.0, highest - lowest)
+
+
+def _perturb(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    shape = (len(chosen), len(ranges))
+    size = random.uniform(LEAST_PERTURBATION, MOST_PERTURBATION, size=shape)
+    return behavior[chosen] + np.where(random.randint(2, size=shape) == 1, size, -size) * ranges
+
+
+def _shift(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    return behavior[chosen] + random.uniform(0.0, MOST_SHIFT, size=(len(chosen), len(ranges))) * ranges
+
+
+def _swap(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    n_rows = len(behavior)
+    n_candidates = max(1, min(SWAP_CANDIDATES, n_rows // 4))
+    scale = np.where(ranges > 0, ranges, 1.0)
+    swapped = behavior[chosen]
+    for place, row in enumerate(chosen):
+        others = random.permutation(n_rows - 1)[:n_candidates]
+        others += others >= row
+        # What one of the two does not have tells nothing, and is not swapped.
+        differences = np.nan_to_num((behavior[others] - behavior[row]) / scale, nan=0.0)
+        farthest = behavior[others[np.argmax((differences**2).sum(axis=1))]]
+        known = ~np.isnan(farthest) & ~np.isnan(behavior[row])
+        swapped[place, known] = farthest[known]
+    return swapped
+
+
+SCHEMES: dict[str, Callable[[np.random.RandomState, Floats, Floats, Rows], Floats]] = {
+    "perturb": _perturb,
+    "swap": _swap,
+    "shift": _shift,
+}
+
+
+def _replace(data: Any, positions: list[int], behavior: Floats) -> Any:
+    """The caller's table with other behaviour."""
+    new = dict(zip(positions, behavior.T, strict=True))
+    if isinstance(data, Mapping):
+        return {name: _like(values, new[p]) if p in new else values for p, (name, values) in enumerate(data.items())}
+    if type(data).__name__ == "RecordBatch":
+        import pyarrow
+
+        data = pyarrow.Table.from_batches([data])
+    frame = nw.from_native(data, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        series = [
+            nw.new_series(frame.columns[p], _with_none(values), nw.Float64(), backend=frame.implementation)
+            for p, values in new.items()
+        ]
+        changed = frame.with_columns(*series)
+        return changed if isinstance(data, nw.DataFrame) else changed.to_native()
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.where(np.ma.getmaskarray(data), np.array(None), data.data)
+    array = np.array(data)
+    if array.dtype.kind != "f":
+        # Whole numbers get room for what is behind the point; text beside numbers keeps each value as it is.
+        array = np.array(data, dtype=np.float64 if array.dtype.kind in "biu" else object)
+    array[:, positions] = behavior
+    return array
+
+
+def _like(old: Any, values: Floats) -> Any:
+    return np.array(values) if isinstance(old, np.ndarray) else values.tolist()
+
+
+def _with_none(values: Floats) -> list[float | None]:
+    return [None if np.isnan(value) else value for value in values.tolist()]

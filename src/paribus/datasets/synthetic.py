@@ -1,0 +1,153 @@
+"""The paper's synthetic data: contexts from a Gaussian mixture, and behaviour that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus.arguments import check_choice, check_seed, check_whole_number
+from paribus.datasets.catalog import ColumnsByName, Dataset, Summary
+from paribus.table import Floats
+
+N_CLUSTERS = 5
+LARGEST_CODE = 10
+NOISE = 0.05
+SHARE_OF_ZEROS = 1 / 3
+ANOMALY_RATE = 0.025
+
+TERMS: dict[str, list[Callable[[Floats], Floats]]] = {
+    "S1": [lambda c: c],
+    "S2": [lambda c: c**3],
+    "S3": [np.sin],
+    "S4": [lambda c: np.log1p(np.abs(c))],
+}
+TERMS["S5"] = [term for terms in TERMS.values() for term in terms]
+"""What each scheme adds up over the contextual features, each term with coefficients of its own."""
+
+SHAPES = {"S1": "linear", "S2": "cubic", "S3": "a sine", "S4": "logarithmic", "S5": "a mixture of four shapes"}
+
+
+def synthetic(
+    scheme: str,
+    n_contextual: int = 5,
+    n_categorical: int = 2,
+    n_behavioral: int = 5,
+    n_rows: int = 2000,
+    seed: int = 0,
+) -> Dataset:
+    """Contexts in five clusters, and behaviour that depends on them in a known way; no anomalies yet.
+
+    A row belongs to one of five Gaussian clusters, each as probable as the others. In each contextual feature the
+    centres are uniform on [0, 1], and the variance around them is a quarter of their mean distance from each other.
+    For a categorical one they are uniform on 0, 1, ..., 10, and the draws are rounded to whole numbers. Each
+    behavioural feature is a sum over all contextual features c, with coefficients that are uniform on [0, 1] or, one
+    time in three, zero, plus noise that is uniform on [0, 0.05]:
+
+    ====  ====================================
+    S1    a c
+    S2    a c^3
+    S3    a sin(c)
+    S4    a log(1 + abs(c))
+    S5    all four, with coefficients of their own
+    ====  ====================================
+
+    docs/datasets.md says where the paper leaves a choice, and why it was made in this way.
+
+    Parameters
+    ----------
+    scheme : str
+        "S1" to "S5".
+    n_contextual : int
+        Contextual features, named c1, c2, ...
+    n_categorical : int
+        How many of them, the last ones, are categories.
+    n_behavioral : int
+        Behavioural features, named b1, b2, ...
+    n_rows : int
+        Rows.
+    seed : int
+        The same seed gives the same table.
+
+    Examples
+    --------
+    >>> data = synthetic("S3", n_contextual=3, n_categorical=1, n_behavioral=2, n_rows=100)
+    >>> list(data.table), data.categorical
+    (['c1', 'c2', 'c3', 'b1', 'b2'], ['c3'])
+    """
+    check_choice("scheme", scheme, TERMS)
+    check_whole_number("n_contextual", n_contextual, 1)
+    check_whole_number("n_categorical", n_categorical, 0, n_contextual)
+    check_whole_number("n_behavioral", n_behavioral, 1)
+    check_whole_number("n_rows", n_rows, 1)
+    check_seed(seed)
+    summary = _summarize(scheme, scheme, n_contextual, n_categorical, n_behavioral, n_rows)
+    return Dataset.of(summary, _generate(scheme, summary, seed))
+
+
+def load_synthetic(name: str, seed: int | None = None) -> Dataset:
+    """Syn1 to Syn10. Each has its number for a seed if none is given."""
+    if seed is not None:
+        check_seed(seed)
+    summary = SYNTHETIC_SETS[name]
+    number = _number(name)
+    return Dataset.of(summary, _generate(_scheme(number), summary, number if seed is None else seed))
+
+
+def _number(name: str) -> int:
+    return int(name.removeprefix("Syn"))
+
+
+def _scheme(number: int) -> str:
+    return f"S{(number - 1) % 5 + 1}"
+
+
+def _summarize(
+    name: str, scheme: str, n_contextual: int, n_categorical: int, n_behavioral: int, n_rows: int
+) -> Summary:
+    contextual = [f"c{p + 1}" for p in range(n_contextual)]
+    return Summary(
+        name=name,
+        n_rows=n_rows,
+        contextual=contextual,
+        behavioral=[f"b{q + 1}" for q in range(n_behavioral)],
+        categorical=contextual[n_contextual - n_categorical :],
+        n_anomalies=round(ANOMALY_RATE * n_rows),
+        description=f"Generated: behaviour is {SHAPES[scheme]} in the context (scheme {scheme}).",
+    )
+
+
+def _generate(scheme: str, summary: Summary, seed: int) -> ColumnsByName:
+    random = np.random.RandomState(seed)
+    cluster = random.randint(N_CLUSTERS, size=summary.n_rows)
+    context = {name: _draw_context(random, cluster, name in summary.categorical) for name in summary.contextual}
+    behavior = {name: _draw_behavior(random, scheme, list(context.values())) for name in summary.behavioral}
+    whole = {name: context[name].astype(np.int64) for name in summary.categorical}
+    return {name: column.tolist() for name, column in (context | whole | behavior).items()}
+
+
+def _draw_context(random: np.random.RandomState, cluster: npt.NDArray[np.int64], categorical: bool) -> Floats:
+    if categorical:
+        centers = random.randint(LARGEST_CODE + 1, size=N_CLUSTERS).astype(np.float64)
+    else:
+        centers = random.uniform(size=N_CLUSTERS)
+    variance = np.mean([abs(one - other) for one, other in combinations(centers, 2)]) / 4
+    values = random.normal(centers[cluster], np.sqrt(variance))
+    return np.rint(values) if categorical else values
+
+
+def _draw_behavior(random: np.random.RandomState, scheme: str, context: list[Floats]) -> Floats:
+    total = random.uniform(0, NOISE, size=len(context[0]))
+    for column in context:
+        for term in TERMS[scheme]:
+            coefficient, fate = random.uniform(size=2)
+            total += (fate >= SHARE_OF_ZEROS) * coefficient * term(column)
+    return total
+
+
+SYNTHETIC_SETS = {
+    name: _summarize(name, _scheme(_number(name)), *size, n_behavioral=5, n_rows=2000)
+    for name, size in [(f"Syn{n}", (5, 2) if n <= 5 else (20, 6)) for n in range(1, 11)]
+}
