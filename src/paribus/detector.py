@@ -379,11 +379,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return None
         if isinstance(row, bool) or not isinstance(row, int | np.integer):
             raise TypeError(f"row is {row!r}: it must be the position of a fitted row, from 0, or a new row")
-        if not 0 <= row < self._table.n_rows:
-            raise ValueError(
-                f"row {row} is not in the fitted table, whose rows are 0 to {self._table.n_rows - 1:,}; "
-                f"for a label of its index say explain(label={row})"
-            )
+        self._get_view().check_row(int(row))
         return int(row)
 
     def _explain(self, asked: Table, positions: Sequence[int | None], top: int) -> list[Explanation]:

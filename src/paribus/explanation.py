@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from paribus.formatting import ColumnFormat, listed, plain
+from paribus.formatting import ColumnFormat, called, listed, plain
 from paribus.profile import ContextColumn, ContextFeature
 from paribus.table import Table
 from paribus.values import Floats, Kind
@@ -107,7 +107,7 @@ class BehaviorFeature:
     @property
     def text(self) -> str:
         """The feature and its value."""
-        return f"{plain(self.name)} {self._finer_format(self.value)}"
+        return f"{called(self.name)} {self._finer_format(self.value)}"
 
     @property
     def expectation(self) -> str:
@@ -231,7 +231,7 @@ class Explanation:
     def warnings(self) -> tuple[str, ...]:
         """What to keep in mind: a thin context, values that the reference group does not have."""
         said = [self.thinness.warning, *(feature.warning for feature in self.context)]
-        missing = [plain(feature.name) for feature in self.behavior if feature.direction == "missing"]
+        missing = [called(feature.name) for feature in self.behavior if feature.direction == "missing"]
         if missing:
             said.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not judged")
         return tuple(warning for warning in said if warning is not None)
@@ -246,7 +246,7 @@ class Explanation:
         """Whom the row is compared with: how many, and what sets them apart from the whole table."""
         telling = [feature for feature in self.context if feature.sets_apart]
         kept = sorted(telling, key=lambda feature: feature.table_share / feature.share)[:MOST_NAMED]
-        words = [f"{plain(feature.name)} {feature.group_text}" for feature in telling if feature in kept]
+        words = [f"{called(feature.name)} {feature.group_text}" for feature in telling if feature in kept]
         n_rows = f"{len(self.reference_positions):,} row{'s' if len(self.reference_positions) > 1 else ''}"
         return f"{n_rows}, mostly with {', '.join(words)}" if words else n_rows
 

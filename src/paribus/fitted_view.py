@@ -30,6 +30,14 @@ class FittedView:
     """[fitted row][2]: the distances of the nearest and of the farthest neighbour."""
     threshold: float
 
+    def check_row(self, row: int) -> None:
+        """Says so if there is no fitted row at this position."""
+        if not 0 <= row < self.table.n_rows:
+            raise ValueError(
+                f"row {row} is not in the fitted table, whose rows are 0 to {self.table.n_rows - 1:,}; "
+                f"for a label of its index say explain(label={row})"
+            )
+
     def behavior_place(self, feature: str | int) -> int:
         """Which of the behavioural features this is."""
         return find_key(feature, self.behavior_names, "behavioural feature")
@@ -53,4 +61,5 @@ class FittedView:
 
     def context_of(self, row: int) -> Floats:
         """The context of a fitted row, as the engine has it."""
+        self.check_row(row)
         return np.array([column.values[row] for column in self.context])

@@ -119,6 +119,15 @@ def plain(text: object, longest: int = LONGEST_TEXT) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
+def called(name: str) -> str:
+    """A column's name as part of a sentence; one without a name is called by its position.
+
+    >>> called("blood pressure"), called("3")
+    ('blood pressure', 'column 3')
+    """
+    return f"column {name}" if name.isdecimal() else plain(name) or "(no name)"
+
+
 def _category(value: Any) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)

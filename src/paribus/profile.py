@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus.encoding import ContextEncoding
-from paribus.formatting import ColumnFormat, listed, plain
+from paribus.formatting import ColumnFormat, called, listed
 from paribus.table import Table
 from paribus.values import Floats
 
@@ -138,14 +138,15 @@ class ContextColumn:
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
         counts = self._count(group, weights)
         order = np.argsort(-counts, kind="stable")
-        n_named = int(np.searchsorted(np.cumsum(counts[order]), MOST)) + 1
+        # Shares that differ by rounding alone are equal.
+        n_named = int(np.searchsorted(np.cumsum(counts[order]), MOST - 1e-9)) + 1
         named = order[:n_named]
         categories = tuple(self._categories[i] for i in named)
         warning = None
         if value is not None and (code := (self.codes or {}).get(value)) is None:
-            warning = f"{plain(self.name)} {self.format(value)} occurs nowhere in the fitted table"
+            warning = f"{called(self.name)} {self.format(value)} occurs nowhere in the fitted table"
         elif value is not None and code is not None and not (group == code).any():
-            warning = f"no row it is compared with has {plain(self.name)} {self.format(value)}"
+            warning = f"no row it is compared with has {called(self.name)} {self.format(value)}"
         share, table_share = counts[named].sum(), self._shares[named].sum()
         return ContextFeature(
             self.name, value, None, None, categories, float(share), float(table_share), warning, self.format
@@ -159,7 +160,7 @@ class ContextColumn:
             return None
         end, bound = ("at most", highest) if value > highest else ("at least", lowest)
         return (
-            f"{plain(self.name)} {self.format(value)} lies beyond all rows it is compared with, "
+            f"{called(self.name)} {self.format(value)} lies beyond all rows it is compared with, "
             f"which have {end} {self.format(bound)}"
         )
 

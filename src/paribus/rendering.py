@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paribus.formatting import plain
+from paribus.formatting import called
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # The colours of the pictures: what comparable rows show, and the row itself.
 EXPECTED, ACTUAL = "#0072b2", "#d55e00"
+BEHAVIOR_HEADINGS = ("behaviour", "value", "score", "share", "median", "90 % there", "so it is")
+CONTEXT_HEADINGS = ("context", "value", "most of those it is compared with", "in all rows")
 BAR_WIDTH, BAR_HEIGHT = 180, 14
 
 
@@ -38,15 +41,15 @@ def as_rich(explanation: Explanation) -> RenderableType:
 
     # Text, never markup: a column may be called "[red]".
     behavior = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("behaviour", "value", "partial score", "share", "median", "90 % between", ""):
-        right = heading in ("value", "partial score", "share", "median")
+    for heading in BEHAVIOR_HEADINGS:
+        right = heading in ("value", "score", "share", "median")
         behavior.add_column(heading, justify="right" if right else "left")
     for feature in explanation.behavior:
         style = "bold" if feature.stands_out else ""
         behavior.add_row(*(Text(cell, style=style) for cell in _behavior_cells(feature)))
     context = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("context", "value", "of those it is compared with, most have", "in all rows"):
-        context.add_column(heading)
+    for heading in CONTEXT_HEADINGS:
+        context.add_column(heading, justify="right" if heading == "in all rows" else "left")
     for circumstance in explanation.context:
         style = "" if circumstance.sets_apart else "dim"
         context.add_row(*(Text(cell, style=style) for cell in _context_cells(circumstance)))
@@ -76,29 +79,31 @@ def as_html(explanation: Explanation) -> str:
     return (
         f'<div class="paribus-explanation"><p><strong>{escape(headline(explanation))}</strong><br>'
         f"{escape(explanation.sentence)}.</p>{notes}"
-        "<table><thead><tr><th>behaviour</th><th>value</th><th>partial score</th><th>share</th><th>median</th>"
-        f"<th>90 % between</th><th></th><th>expected, and actual</th></tr></thead><tbody>{behavior}</tbody></table>"
-        "<table><thead><tr><th>context</th><th>value</th><th>of those it is compared with, most have</th>"
-        f"<th>in all rows</th></tr></thead><tbody>{context}</tbody></table></div>"
+        f"{_table([*BEHAVIOR_HEADINGS, 'expected, and actual'], behavior)}{_table(CONTEXT_HEADINGS, context)}</div>"
     )
+
+
+def _table(headings: Sequence[str], body: str) -> str:
+    head = "".join(f"<th>{heading}</th>" for heading in headings)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _behavior_cells(feature: BehaviorFeature) -> list[str]:
     known = not np.isnan(feature.median)
     judged = not np.isnan(feature.partial_score)
     return [
-        plain(feature.name),
+        called(feature.name),
         feature.format(feature.value),
         f"{feature.partial_score:.1f}" if judged else "-",
         f"{feature.share:.0%}" if judged else "-",
         feature.format(feature.median) if known else "-",
-        f"{feature.format(feature.lower)} and {feature.format(feature.upper)}" if known else "-",
+        f"{feature.format(feature.lower)} to {feature.format(feature.upper)}" if known else "-",
         feature.direction,
     ]
 
 
 def _context_cells(feature: ContextFeature) -> list[str]:
-    return [plain(feature.name), feature.text, feature.group_text, f"{feature.table_share:.0%}"]
+    return [called(feature.name), feature.text, feature.group_text, f"{feature.table_share:.0%}"]
 
 
 def _bar(feature: BehaviorFeature) -> str:

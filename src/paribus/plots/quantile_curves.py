@@ -143,7 +143,8 @@ class QuantileCurvesDisplay:
 
     def plot(self, ax: Any = None) -> QuantileCurvesDisplay:
         """Draws, into new axes or into the caller's."""
-        if ax is None:
+        is_new = ax is None
+        if is_new:
             _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
         self.figure_, self.ax_ = ax.figure, ax
         if self.dots is not None:
@@ -216,14 +217,12 @@ class QuantileCurvesDisplay:
             handles.append(
                 Line2D([], [], color=style.VERMILION, marker="D", markersize=6, linestyle="none", label="this row")
             )
-        ax.legend(
-            handles=handles,
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.16 - 0.1 * (ax.get_xticklabels()[0].get_rotation() > 0)),
-            ncols=5,
-            fontsize=style.SMALL,
-            frameon=False,
-        )
+        if is_new:
+            self.figure_.legend(
+                handles=handles, loc="outside lower center", ncols=5, fontsize=style.SMALL, frameon=False
+            )
+        else:
+            ax.legend(handles=handles, fontsize=style.SMALL)
         style.bare(ax)
         return self
 

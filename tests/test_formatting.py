@@ -1,0 +1,104 @@
+"""Numbers, moments and categories as a person reads them."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paribus.formatting import ColumnFormat, called, plain
+from paribus.profile import weighted_quantile
+from paribus.table import Table
+
+
+def written(column: list[Any], value: Any = None) -> str:
+    table = Table({"column": column})
+    numbers = table.numbers(0)
+    return ColumnFormat.fit(table, 0, numbers)(numbers[0] if value is None else value)
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ([2040.0, 3100.0, 12.0], "2,040"),
+        # Years have no thousands.
+        ([2020, 1999, 2026], "2020"),
+        ([1.5, 2.0, 3.25], "1.50"),
+        ([-0.0, 2.0], "0"),
+        ([1 / 3, 2 / 3, 100.0], "0.3"),
+        ([1 / 3, 2 / 3, 1.1], "0.333"),
+        ([-1 / 3, 10.0, 2 / 3], "-0.3"),
+        ([0.1 + 0.2, 0.5], "0.3"),
+        ([123456789.0, 5.0], "123,456,789"),
+        ([1.2345e15, 5.0], "1.23e+15"),
+        ([1.2345e-9, 5e-9], "1.23e-09"),
+        ([date(2024, 3, 1), date(2024, 4, 1)], "2024-03-01"),
+        ([datetime(2024, 3, 1, 7, 30), datetime(2024, 4, 1)], "2024-03-01 07:30"),
+        ([timedelta(hours=26), timedelta(hours=2)], "1 day, 2:00:00"),
+        ([float("nan"), 2.0], "missing"),
+    ],
+)
+def test_numbers_have_the_precision_of_their_column(column: list[Any], text: str) -> None:
+    """Tests that values are written as their column has them: decimals, thousands, dates."""
+    assert written(column) == text
+
+
+@given(
+    decimals=st.integers(0, 4),
+    whole=st.lists(st.integers(-(10**7), 10**7), min_size=2, max_size=30),
+)
+def test_exact_values_are_written_exactly(decimals: int, whole: list[int]) -> None:
+    """Tests that a column with a few decimals loses none of them."""
+    column = [number / 10**decimals for number in whole]
+    table = Table({"column": column})
+    write = ColumnFormat.fit(table, 0, table.numbers(0))
+    for value in column:
+        assert float(write(value).replace(",", "")) == value
+
+
+def test_categories_are_short_and_on_one_line() -> None:
+    """Tests codes, empty text, and text that would run away with the line."""
+    write = ColumnFormat.fit(Table({"column": ["a"]}), 0, None)
+    assert [write(value) for value in (1.0, True, "", None, "a\nb", "x" * 100)] == [
+        "1", "True", "(empty)", "missing", "a b", "x" * 59 + "…",
+    ]  # fmt: skip
+
+
+def test_numbers_that_differ_look_different() -> None:
+    """Tests that a value just above a bound does not look like it."""
+    table = Table({"column": [0.0, 0.9, 1 / 3]})
+    write = ColumnFormat.fit(table, 0, table.numbers(0))
+    assert (write(0.33341), write(0.33344)) == ("0.333", "0.333")
+    finer = write.telling_apart(0.33341, 0.33344, 1.0)
+    assert finer(0.33341) != finer(0.33344)
+
+
+@given(st.text())
+def test_plain_text_is_one_short_visible_line(text: str) -> None:
+    """Tests that no control character or change of direction survives, and that it is bounded."""
+    line = plain(text)
+    assert len(line) <= 60
+    assert not any(ord(character) < 32 or character in "\u202e\u2028\x7f\x9b" for character in line)
+    assert line == line.strip()
+
+
+def test_columns_without_names() -> None:
+    """Tests that a position is called a column, and an empty name has a stand-in."""
+    assert [called(name) for name in ("12", "age", " ")] == ["column 12", "age", "(no name)"]
+
+
+@given(
+    values=st.lists(st.integers(-5, 5), min_size=1, max_size=20),
+    seed=st.integers(0, 999),
+    percent=st.integers(0, 100),
+)
+def test_weighted_quantiles_are_those_of_repeated_values(values: list[int], seed: int, percent: int) -> None:
+    """Tests that whole weights are the same as having a value so many times."""
+    counts = np.random.RandomState(seed).randint(1, 5, len(values))
+    repeated = np.sort(np.repeat(np.array(values, dtype=float), counts))
+    expected = np.percentile(repeated, percent, method="inverted_cdf")
+    assert weighted_quantile(np.array(values, dtype=float), counts / counts.sum(), percent / 100) == expected
