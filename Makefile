@@ -43,8 +43,8 @@ help:  ## list the targets
 demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 	@$(BIN)/python -m paribus.demo
 
-test: $(VENV)/.installed-test  ## run the tests and the examples in the docstrings
-	$(BIN)/python -m pytest --doctest-modules --pyargs paribus tests $(PYTEST_ARGS)
+test: $(VENV)/.installed-test  ## run the tests, and the examples in the docstrings and the docs
+	$(BIN)/python -m pytest --doctest-modules --doctest-glob='*.md' --pyargs paribus tests docs $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing
 	$(BIN)/ruff check .

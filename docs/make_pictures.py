@@ -1,8 +1,9 @@
-"""Draws the pictures of the README and the docs from the bundled data."""
+"""Draws the pictures of the README and the docs: from the bundled data, and from public data where it can be had."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 
@@ -11,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from paribus import QCAD, datasets
+from paribus.plots import QuantileCurvesDisplay, ScoreMapDisplay
 
 FOLDER = Path(__file__).parent / "pictures"
 GREY, BLUE, RED = "#9aa0a6", "#0072b2", "#d55e00"
@@ -59,6 +61,38 @@ def draw_idea() -> None:
     figure.savefig(FOLDER / "idea.png", dpi=160)
 
 
+def draw_explanations() -> None:
+    """The pictures of the guide, each with the style that users get."""
+    weather = datasets.load("weather")
+    detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+    explanation = detector.explain(137)
+    save(explanation.plot(), "beanplot")
+    save(explanation.plot_context(), "context-profile")
+    save(ScoreMapDisplay.from_estimator(detector, "wind", "temperature"), "score-map")
+    save(QuantileCurvesDisplay.from_estimator(detector, "temperature", "elevation", row=137), "quantile-curves")
+
+
+def draw_football() -> None:
+    """The case study of the paper."""
+    football = datasets.load("football")
+    detector = QCAD(football.contextual, football.behavioral).fit(football.table)
+    pereira = detector.explain(football.table["Name"].index("Matheus Pereira"))
+    save(ScoreMapDisplay.from_estimator(detector, "Assists", "Goals", label="Name"), "football-map")
+    save(pereira.plot(), "football-beanplot")
+    save(pereira.plot_context(), "football-context")
+
+
+def save(display: Any, name: str) -> None:
+    """As a PNG that is sharp enough for print."""
+    display.figure_.savefig(FOLDER / f"{name}.png", dpi=130)
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    draw_idea()
+    with mpl.rc_context():
+        draw_idea()
+    draw_explanations()
+    try:
+        draw_football()
+    except OSError as error:
+        print(f"The pictures of the football players stay as they are: {error}")

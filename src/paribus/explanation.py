@@ -26,6 +26,8 @@ Direction = Literal["far below", "below", "within", "in a gap", "above", "far ab
 FAR = 0.5
 # An interval between percentiles that is so many times wider than their average is a gap.
 GAP = 5.0
+# It also has to be so many times wider than the usual step from one value to the next, where there are few values.
+STRIDE = 2.0
 # A feature with a smaller share of the score is not worth a clause of the sentence.
 WORTH_SAYING = 0.1
 # Contextual features that the sentence names at most.
@@ -70,12 +72,13 @@ class BehaviorFeature:
     def gap(self) -> tuple[float, float] | None:
         """The neighbouring percentiles around the value, if they are much farther apart than most are."""
         taus = self.percentiles
-        if not taus[0] <= self.value <= taus[-1]:
+        if not taus[0] <= self.value <= taus[-1] or taus[0] == taus[-1]:
             return None
         below, above = int(np.searchsorted(taus, self.value)), int(np.searchsorted(taus, self.value, "right"))
         # As in the score: the narrowest interval that holds the value counts.
         narrowest = float(np.diff(taus[max(0, below - 1) : above + 1]).min())
-        if narrowest < GAP * (taus[-1] - taus[0]) / (len(taus) - 1) or narrowest == 0:
+        steps = np.diff(np.unique(taus))
+        if narrowest < GAP * (taus[-1] - taus[0]) / (len(taus) - 1) or narrowest < STRIDE * np.median(steps):
             return None
         return float(taus[max(0, below - 1)]), float(taus[min(above, len(taus) - 1)])
 
