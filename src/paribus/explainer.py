@@ -84,6 +84,9 @@ def explain(
 def _judge(view: FittedView, findings: Findings, row: int) -> tuple[BehaviorFeature, ...]:
     partial = findings.partial_scores[row]
     whole = float(np.nansum(partial))
+    # Without a reference there is no forest, and all rows count alike.
+    k = findings.weights.shape[2]
+    weights = np.where(np.isnan(findings.weights[row]), 1.0 / k, findings.weights[row])
     features = [
         BehaviorFeature(
             name,
@@ -91,7 +94,7 @@ def _judge(view: FittedView, findings: Findings, row: int) -> tuple[BehaviorFeat
             float(partial[i]),
             float(partial[i] / whole) if whole > 0 else 0.0,
             _frozen(findings.percentiles[row, i]),
-            _frozen(findings.weights[row, i]),
+            _frozen(weights[i]),
             view.behavior_formats[i],
         )
         for i, name in enumerate(view.behavior_names)
