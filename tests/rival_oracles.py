@@ -73,8 +73,7 @@ def neighbor_means(context: Array, categorical: Array, behavior: Array, distance
         near = [
             other
             for other in range(len(context))
-            if other != row
-            and oracles.gower(context[row], context[other], categorical, ranges) <= distance + 1e-12
+            if other != row and oracles.gower(context[row], context[other], categorical, ranges) <= distance + 1e-12
         ]
         counts.append(len(near))
         if near:

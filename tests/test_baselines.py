@@ -188,7 +188,9 @@ def test_lopad_scores_every_variable_and_categories_by_their_probability() -> No
     random = np.random.default_rng(0)
     group = random.choice(["low", "high", "middle"], 300)
     level = pd.Series(group).map({"low": 0.0, "middle": 1.0, "high": 2.0})
-    frame = pd.DataFrame({"group": group, "x": level + random.normal(scale=0.1, size=300), "y": random.normal(size=300)})
+    frame = pd.DataFrame(
+        {"group": group, "x": level + random.normal(scale=0.1, size=300), "y": random.normal(size=300)}
+    )
     row = int(np.flatnonzero(group == "low")[0])
     frame.loc[row, "group"] = "high"
     detector = baselines.LoPAD(["group"], ["x", "y"], n_trees=50).fit(frame)

@@ -101,9 +101,7 @@ def test_pairs_that_never_meet_are_weighed_in_logarithms() -> None:
 def test_more_restarts_are_never_worse() -> None:
     """Tests that of several searches the likeliest model is kept."""
     frame, _, _ = planted(400)
-    ends = [
-        CAD(["x1", "x2"], n_components=4, n_restarts=n).fit(frame).log_likelihoods_[-1] for n in (1, 2, 4, 8)
-    ]
+    ends = [CAD(["x1", "x2"], n_components=4, n_restarts=n).fit(frame).log_likelihoods_[-1] for n in (1, 2, 4, 8)]
     assert ends == sorted(ends)
     assert ends[-1] > ends[0], "this table has a bad optimum for the first start"
 

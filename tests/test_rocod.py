@@ -99,7 +99,7 @@ def test_features_that_nothing_explains_do_not_count() -> None:
     [
         ({"neighbor_distance": 1.5}, "neighbor_distance is 1.5: it must be a distance from 0 to 1"),
         ({"neighbor_distance": "near"}, "neighbor_distance is 'near'"),
-        ({"global_model": "forest"}, "global_model is 'forest': choose 'linear', 'ridge' or 'tree'"),
+        ({"global_model": "forest"}, "global_model is 'forest': it must be one of linear, ridge, tree"),
     ],
 )
 def test_wrong_parameters_are_named(parameters: dict[str, str], message: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paribus.arguments import check_whole_number
+from paribus.arguments import check_whole_number, is_number
 from paribus.progress import check_progress
 from paribus.reference import MAX_NEIGHBORS
 
@@ -37,11 +37,6 @@ def check_parameters(detector: Any) -> None:
     if max_features is not None and not isinstance(max_features, float | str):
         _whole_number(detector, "max_features", 1, None)
     check_progress(detector.progress)
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a number, and not a switch."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _whole_number(detector: Any, name: str, lowest: int, highest: int | None) -> None:

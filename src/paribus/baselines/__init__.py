@@ -36,6 +36,8 @@ def get(name: str) -> type[Baseline]:
     """A rival by its name."""
     if name not in _REGISTRY:
         close = difflib.get_close_matches(name, _REGISTRY, n=1, cutoff=0.4)
-        raise ValueError(f"there is no rival '{name}': {f'did you mean {close[0]!r}, or' if close else 'choose'} one of "
-                         f"{', '.join(_REGISTRY)}?")
+        raise ValueError(
+            f"there is no rival '{name}': {f'did you mean {close[0]!r}, or' if close else 'choose'} one of "
+            f"{', '.join(_REGISTRY)}?"
+        )
     return _REGISTRY[name]

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.cluster import kmeans_plusplus
 
+from paribus.arguments import check_whole_number, is_number
 from paribus.baselines.base import Baseline, Rows, standardize
-from paribus.parameters import check_whole_number, is_number
 from paribus.table import Columns, Floats
 
 # A sum of products below this may have lost all its digits.
@@ -72,7 +72,7 @@ class CAD(Baseline):
         n_restarts: int = 5,
         max_iterations: int = 200,
         tolerance: float = 1e-4,
-        regularization: float = 1e-4,
+        regularization: float = 1e-2,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         super().__init__(contextual, behavioral, categorical=categorical, random_state=random_state)
@@ -84,7 +84,7 @@ class CAD(Baseline):
 
     def _check_parameters(self) -> None:
         for name in ("n_components", "n_restarts", "max_iterations"):
-            check_whole_number(name, getattr(self, name), 1, None)
+            check_whole_number(name, getattr(self, name), 1)
         for name in ("tolerance", "regularization"):
             value = getattr(self, name)
             if not (is_number(value) and 0 < value < np.inf):
@@ -139,7 +139,7 @@ class Gaussians:
             root = np.linalg.cholesky(covariance)
             whitened = solve_triangular(root, (rows - mean).T, lower=True)
             result[:, j] = -0.5 * np.square(whitened).sum(axis=0) - np.log(np.diag(root)).sum()
-        return result - 0.5 * rows.shape[1] * np.log(2 * np.pi)
+        return np.asarray(result - 0.5 * rows.shape[1] * np.log(2 * np.pi))
 
     def log_prior(self, prior: float) -> float:
         """What collapsed covariances cost."""
@@ -183,7 +183,7 @@ class Model:
         return self.estimate(x, y, u, v, pairs, self.prior), float(log_joint.sum()) + penalty
 
     def log_conditional(self, x: Floats, y: Floats) -> Floats:
-        """log f(y | x) of each row."""
+        """The logarithm of f(y | x) for each row."""
         log_x = self._log_context(x)
         log_joint, _, _, _ = _shares(log_x, self.behaviors.log_density(y), self.mapping)
         return log_joint - _log_sum(log_x)
@@ -197,11 +197,11 @@ class Model:
 def _nearest_center(rows: Floats, n_centers: int, random: np.random.RandomState) -> Floats:
     centers, _ = kmeans_plusplus(rows, n_centers, random_state=random)
     distances = np.square(rows[:, None, :] - centers).sum(axis=2)
-    return np.eye(n_centers)[distances.argmin(axis=1)]
+    return np.asarray(np.eye(n_centers)[distances.argmin(axis=1)])
 
 
 def _shares(log_x: Floats, log_y: Floats, mapping: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """log f(x, y) of each row, its shares in the components U and V, and the sums of its shares in pairs of them.
+    """The logarithm of f(x, y) for each row, its shares in the components U and V, and the sums of its shares in pairs.
 
     The sum over pairs is a product of matrices once both factors are scaled to a largest value of 1. Where the likely
     U and V of a row do not go together, that sum may vanish; those rows are done pair by pair in logarithms.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from paribus.arguments import check_whole_number, is_number
 from paribus.baselines.base import Baseline, Rows
 from paribus.baselines.markov_blanket import Dependence, fast_iamb
 from paribus.baselines.out_of_bag import expected_values, probability_of_actual
 from paribus.parallel import resolve_n_jobs
-from paribus.parameters import check_whole_number, is_number
 from paribus.table import Columns, Floats
 
 
@@ -59,7 +59,7 @@ class LoPAD(Baseline):
         *,
         categorical: Columns | None = None,
         n_trees: int = 200,
-        min_samples_leaf: int = 5,
+        min_samples_leaf: int = 1,
         significance: float = 0.05,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = -1,
@@ -71,8 +71,8 @@ class LoPAD(Baseline):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        check_whole_number("n_trees", self.n_trees, 1, None)
-        check_whole_number("min_samples_leaf", self.min_samples_leaf, 1, None)
+        check_whole_number("n_trees", self.n_trees, 1)
+        check_whole_number("min_samples_leaf", self.min_samples_leaf, 1)
         resolve_n_jobs(self.n_jobs)
         if not (is_number(self.significance) and 0 < self.significance < 1):
             raise ValueError(f"significance is {self.significance!r}: it must be a probability between 0 and 1")
@@ -114,4 +114,4 @@ def pruned_z_scores(deviations: Floats) -> Floats:
     spread = deviations.std()
     if spread <= 1e-12:
         return np.zeros_like(deviations)
-    return np.maximum((deviations - deviations.mean()) / spread, 0.0)
+    return np.asarray(np.maximum((deviations - deviations.mean()) / spread, 0.0))

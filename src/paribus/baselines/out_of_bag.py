@@ -33,7 +33,7 @@ def expected_values(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         forest.fit(features, target)
-    return np.where(_ever_left_out(forest), forest.oob_prediction_, target.mean())
+    return np.asarray(np.where(_ever_left_out(forest), forest.oob_prediction_, target.mean()))
 
 
 def probability_of_actual(

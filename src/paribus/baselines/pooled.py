@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from paribus.arguments import check_whole_number
 from paribus.baselines.base import Baseline, Rows
-from paribus.parameters import check_whole_number
 from paribus.table import Columns, Floats
 
 
@@ -25,7 +25,7 @@ class Pooled(Baseline):
         As for every rival; see `Baseline`. Categories are used by their codes.
     scale_context : bool
         Whether the context is scaled to [0, 1] as behaviour is. The paper leaves it as it comes, so that the feature
-        with the largest numbers decides who is near.
+        with the largest numbers decides who is near. The default is what finds more anomalies of the paper's data.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Pooled(Baseline):
         if not isinstance(self.scale_context, bool | np.bool_):
             raise TypeError(f"scale_context is {self.scale_context!r}: it must be True or False")
         if hasattr(self, "n_neighbors"):
-            check_whole_number("n_neighbors", self.n_neighbors, 1, None)
+            check_whole_number("n_neighbors", self.n_neighbors, 1)
 
     def _smallest_table(self) -> int:
         return int(getattr(self, "n_neighbors", 1)) + 1
@@ -87,7 +87,7 @@ class IForest(Pooled):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_whole_number("n_trees", self.n_trees, 1, None)
+        check_whole_number("n_trees", self.n_trees, 1)
 
     def _detector(self, random: np.random.RandomState) -> Any:
         return _pyod("iforest", "IForest")(n_estimators=self.n_trees, random_state=random)
@@ -183,6 +183,8 @@ class HBOS(Pooled):
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
+        The context stays as it comes by default: PyOD adds a constant to each bin's density, so that features with
+        large numbers hardly count, and what counts is behaviour. That finds more.
     n_bins : int
         Bins of each feature's histogram.
     """
@@ -193,7 +195,7 @@ class HBOS(Pooled):
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
-        scale_context: bool = True,
+        scale_context: bool = False,
         n_bins: int = 10,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -204,7 +206,7 @@ class HBOS(Pooled):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_whole_number("n_bins", self.n_bins, 2, None)
+        check_whole_number("n_bins", self.n_bins, 2)
 
     def _detector(self, random: np.random.RandomState) -> Any:
         return _pyod("hbos", "HBOS")(n_bins=self.n_bins)

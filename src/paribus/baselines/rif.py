@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.ensemble import IsolationForest
 
+from paribus.arguments import check_whole_number
 from paribus.baselines.base import Baseline, Rows
 from paribus.baselines.out_of_bag import expected_values
 from paribus.parallel import resolve_n_jobs
-from paribus.parameters import check_whole_number
 from paribus.table import Columns, Floats
 
 
@@ -52,7 +52,7 @@ class RIF(Baseline):
         categorical: Columns | None = None,
         n_trees: int = 100,
         n_isolation_trees: int = 100,
-        min_samples_leaf: int = 1,
+        min_samples_leaf: int = 5,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = -1,
     ) -> None:
@@ -64,7 +64,7 @@ class RIF(Baseline):
 
     def _check_parameters(self) -> None:
         for name in ("n_trees", "n_isolation_trees", "min_samples_leaf"):
-            check_whole_number(name, getattr(self, name), 1, None)
+            check_whole_number(name, getattr(self, name), 1)
         resolve_n_jobs(self.n_jobs)
 
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:

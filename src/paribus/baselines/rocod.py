@@ -16,8 +16,8 @@ import numpy.typing as npt
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
+from paribus.arguments import check_choice, is_number
 from paribus.baselines.base import Baseline, Rows
-from paribus.parameters import is_number
 from paribus.table import Columns, Floats
 
 # Distances that are held at a time.
@@ -61,7 +61,7 @@ class ROCOD(Baseline):
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
-        neighbor_distance: float = 0.1,
+        neighbor_distance: float = 0.02,
         global_model: str = "linear",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -72,8 +72,7 @@ class ROCOD(Baseline):
     def _check_parameters(self) -> None:
         if not (is_number(self.neighbor_distance) and 0 <= self.neighbor_distance <= 1):
             raise ValueError(f"neighbor_distance is {self.neighbor_distance!r}: it must be a distance from 0 to 1")
-        if self.global_model not in GLOBAL_MODELS:
-            raise ValueError(f"global_model is {self.global_model!r}: choose 'linear', 'ridge' or 'tree'")
+        check_choice("global_model", self.global_model, GLOBAL_MODELS)
 
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
         design, behavior = rows.design(), rows.behavior
