@@ -48,8 +48,8 @@ class LoPAD(Baseline):
     >>> from paribus import datasets
     >>> weather = datasets.load("weather")
     >>> detector = LoPAD(weather.contextual, weather.behavioral, n_trees=20).fit(weather.table)
-    >>> detector.blankets_[3]
-    []
+    >>> detector.blankets_[3]  # temperature: month, elevation, zone and wind
+    [0, 1, 2, 5]
     """
 
     def __init__(

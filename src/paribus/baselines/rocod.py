@@ -33,7 +33,8 @@ class ROCOD(Baseline):
     contextual, behavioral, categorical, random_state
         As for every rival; see `Baseline`.
     neighbor_distance : float
-        Rows up to this Gower distance in context are neighbours.
+        Rows up to this Gower distance in context are neighbours. Liang and Parthasarathy leave it open. The QCAD paper
+        says 0.9, which makes nearly everybody a neighbour of everybody; docs/results.md compares.
     global_model : {"linear", "ridge", "tree"}
         The regression of behaviour on context. Categories are columns of 0 and 1 for it.
 
@@ -52,7 +53,7 @@ class ROCOD(Baseline):
     >>> weather = datasets.load("weather")
     >>> detector = ROCOD(weather.contextual, weather.behavioral).fit(weather.table)
     >>> {name: column[detector.anomaly_scores_.argmax()] for name, column in weather.table.items()}
-    {}
+    {'month': 'December', 'elevation': 2300.0, 'zone': 'inland', 'temperature': 9.0, 'rain': 0.4, 'wind': 6.0}
     """
 
     def __init__(
@@ -86,9 +87,10 @@ class ROCOD(Baseline):
         self.n_neighbors_, local_behavior = neighbor_means(
             rows.context, rows.categorical, behavior, self.neighbor_distance
         )
-        local_share = np.sqrt(self.n_neighbors_ / max(1, self.n_neighbors_.max()))[:, None]
-        deviations = np.square(behavior - local_share * local_behavior - (1 - local_share) * global_behavior)
-        self.feature_weights_ = _explained(behavior, deviations)
+        deviations = squared_deviations(behavior, self.n_neighbors_, local_behavior, global_behavior)
+        weights = explained_share(behavior, deviations)
+        # If nothing is expected better than by the mean, all features count alike: equal scores would help nobody.
+        self.feature_weights_ = weights if weights.any() else np.ones_like(weights)
         return np.asarray(deviations @ self.feature_weights_)
 
 
@@ -121,9 +123,16 @@ def neighbor_means(
     return counts, sums / np.maximum(counts, 1)[:, None]
 
 
-def _explained(behavior: Floats, deviations: Floats) -> Floats:
+def squared_deviations(
+    behavior: Floats, n_neighbors: npt.NDArray[np.int64], local_behavior: Floats, global_behavior: Floats
+) -> Floats:
+    """How far behaviour is from what is expected, squared."""
+    local_share = np.sqrt(n_neighbors / max(1, n_neighbors.max()))[:, None]
+    return np.asarray(np.square(behavior - local_share * local_behavior - (1 - local_share) * global_behavior))
+
+
+def explained_share(behavior: Floats, deviations: Floats) -> Floats:
+    """The coefficient of determination of each feature, not below 0; 0 for a constant one."""
     variance = np.square(behavior - behavior.mean(axis=0)).sum(axis=0)
-    explained = np.maximum(1 - deviations.sum(axis=0) / np.where(variance > 0, variance, np.inf), 0.0)
-    explained[variance == 0] = 0.0
-    # If nothing is expected better than by the mean, all features count alike: no scores at all would help nobody.
-    return explained if explained.any() else np.ones_like(explained)
+    unexplained = deviations.sum(axis=0) / np.where(variance > 0, variance, 1.0)
+    return np.where(variance > 0, np.maximum(1 - unexplained, 0.0), 0.0)
