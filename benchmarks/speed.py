@@ -24,6 +24,7 @@ import gower
 import numpy as np
 import pandas as pd
 from joblib import Parallel, cpu_count, delayed
+from page import replace_part
 from quantile_forest import RandomForestQuantileRegressor
 
 from paribus import QCAD, _core
@@ -276,11 +277,7 @@ def write_page(results: dict[str, Any]) -> None:
         f"Peak memory of a process that fits {memory['rows']:,} rows (5 contextual, 3 behavioural): "
         f"{memory['megabytes_in_all']:.0f} MB in all, {memory['megabytes_for_the_fit']:.0f} MB of it for the fit.",
     ]
-    begin, end = "<!-- speed: begin -->", "<!-- speed: end -->"
-    page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(begin)
-    _, after = rest.split(end)
-    PAGE.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}{after}", encoding="utf-8")
+    replace_part(PAGE, "speed", lines)
 
 
 def main() -> None:

@@ -10,6 +10,11 @@ import numpy as np
 LARGEST_SEED = 2**32 - 1
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, and not a switch."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
 def check_whole_number(name: str, value: Any, lowest: int, highest: int | None = None) -> None:
     """Says so if a value is not a whole number in its range."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)

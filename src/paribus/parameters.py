@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paribus.arguments import check_whole_number
+from paribus.arguments import check_whole_number, is_number
 from paribus.progress import check_progress
 from paribus.reference import MAX_NEIGHBORS
 
@@ -23,11 +23,11 @@ def check_parameters(detector: Any) -> None:
     for name in ("bootstrap", "scale_tails"):
         if not isinstance(getattr(detector, name), bool | np.bool_):
             raise TypeError(f"{name} is {getattr(detector, name)!r}: it must be True or False")
-    if detector.clip is not None and not (_is_number(detector.clip) and 1e-9 <= detector.clip <= 1e9):
+    if detector.clip is not None and not (is_number(detector.clip) and 1e-9 <= detector.clip <= 1e9):
         raise ValueError(f"clip is {detector.clip!r}: it must be a number from 1e-9 to 1e9, or None for no cap")
     contamination = detector.contamination
     automatic = isinstance(contamination, str) and contamination == "auto"
-    if not automatic and not (_is_number(contamination) and 0 < contamination <= 0.5):
+    if not automatic and not (is_number(contamination) and 0 < contamination <= 0.5):
         raise ValueError(f"contamination is {contamination!r}: it must be a share above 0 and up to 0.5, or 'auto'")
     max_features = detector.max_features
     if isinstance(max_features, float) and not 0 < max_features <= 1:
@@ -37,10 +37,6 @@ def check_parameters(detector: Any) -> None:
     if max_features is not None and not isinstance(max_features, float | str):
         _whole_number(detector, "max_features", 1, None)
     check_progress(detector.progress)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _whole_number(detector: Any, name: str, lowest: int, highest: int | None) -> None:

@@ -1,0 +1,150 @@
+"""What all rivals share: the roles of columns, the encoding of rows, and the shape of the estimator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from paribus.encoding import ContextEncoding, encode_behavior
+from paribus.table import Columns, Floats, Roles, Table, assign_roles
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table as the rivals take it: complete, and all numbers."""
+
+    context: Floats
+    """Numbers as they are, categories as codes (label encoding)."""
+    categorical: npt.NDArray[np.bool_]
+    """Which contextual features are codes."""
+    behavior: Floats
+    """Each feature scaled to [0, 1]; a constant one is 0."""
+
+    def pooled(self, *, scale_context: bool) -> Floats:
+        """Context and behaviour side by side, the context scaled to [0, 1] as well if wanted."""
+        return np.hstack([min_max(self.context) if scale_context else self.context, self.behavior])
+
+    def design(self) -> Floats:
+        """The context as a regression takes it: numbers standardised, a column of 0 and 1 for each category."""
+        columns = []
+        for values, is_category in zip(self.context.T, self.categorical, strict=True):
+            columns.append(indicators(values) if is_category else standardize(values[:, None]))
+        return np.hstack(columns)
+
+
+class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
+    """A rival: roles in, scores out.
+
+    A subclass has the method's own parameters and says how rows are scored.
+
+    Parameters
+    ----------
+    contextual : list of names or positions
+        The columns that are circumstances: numbers or categories.
+    behavioral : list of names or positions, optional
+        The columns that are behaviour: numbers. By default every other numeric column.
+    categorical : list of names or positions, optional
+        Contextual columns of numbers that are categories. Text, categories and booleans always are.
+    random_state : int, RandomState or None
+        Seeds whatever the method draws.
+
+    Attributes
+    ----------
+    anomaly_scores_ : array of shape (rows,)
+        Higher is more anomalous. The scale is the method's own.
+    """
+
+    def __init__(
+        self,
+        contextual: Columns,
+        behavioral: Columns | None = None,
+        *,
+        categorical: Columns | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.contextual = contextual
+        self.behavioral = behavioral
+        self.categorical = categorical
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Scores the rows of a table.
+
+        Parameters
+        ----------
+        X : pandas, polars or pyarrow table, dict of columns, or array
+            The table, without missing values.
+        y : ignored
+        """
+        self._check_parameters()
+        table = Table(X)
+        roles = assign_roles(table, self.contextual, self.behavioral, self.categorical)
+        rows = self._read(table, roles)
+        self.anomaly_scores_ = self._score(rows, check_random_state(self.random_state))
+        return self
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Says which parameter is out of range, and what it may be."""
+
+    @abstractmethod
+    def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
+        """The score of each row."""
+
+    def _smallest_table(self) -> int:
+        """How many rows the method needs."""
+        return 2
+
+    def _read(self, table: Table, roles: Roles) -> Rows:
+        name = type(self).__name__
+        if table.n_rows < self._smallest_table():
+            raise ValueError(f"{name} needs at least {self._smallest_table()} rows, and the table has {table.n_rows}")
+        encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
+        context = encoding.encode(table, roles.contextual)
+        behavior = encode_behavior(table, roles.behavioral)
+        for values, position in zip(
+            np.hstack([context, behavior]).T, [*roles.contextual, *roles.behavioral], strict=True
+        ):
+            missing = np.flatnonzero(np.isnan(values))
+            if missing.size:
+                raise ValueError(
+                    f"{name} needs complete rows: column {table.label(position)} misses a value in row {missing[0]}; "
+                    "fill it or drop the row"
+                )
+        return Rows(context, encoding.categorical.astype(np.bool_), min_max(behavior))
+
+
+def min_max(values: Floats) -> Floats:
+    """Each column scaled to [0, 1]; a constant one is 0.
+
+    >>> min_max(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([[0., 0.],
+           [1., 0.]])
+    """
+    lowest = values.min(axis=0)
+    width = values.max(axis=0) - lowest
+    return np.asarray((values - lowest) / np.where(width > 0, width, 1.0))
+
+
+def standardize(values: Floats) -> Floats:
+    """Each column with mean 0 and deviation 1; a constant one is 0."""
+    centred = values - values.mean(axis=0)
+    spread = centred.std(axis=0)
+    return np.asarray(centred / np.where(spread > 1e-12 * (1.0 + np.abs(values).max(axis=0)), spread, np.inf))
+
+
+def indicators(codes: npt.NDArray[Any]) -> Floats:
+    """A column of 0 and 1 for each code that there is.
+
+    >>> indicators(np.array([2, 0, 2]))
+    array([[0., 1.],
+           [1., 0.],
+           [0., 1.]])
+    """
+    return np.asarray(codes[:, None] == np.unique(codes), dtype=np.float64)

@@ -1,0 +1,232 @@
+"""Conditional anomaly detection (Song, Wu, Jermaine and Ranka, 2007): GMM-CAD-Full.
+
+Contexts come from Gaussian components U, behaviours from Gaussian components V, and a context of U_i goes with a
+behaviour of V_j with probability p(V_j | U_i). All of it is learnt together, by expectation maximisation of the joint
+density
+
+    f(x, y) = sum_i p(U_i) N(x; U_i) sum_j p(V_j | U_i) N(y; V_j),
+
+and a row is as anomalous as its behaviour is improbable given its context: -log f(y | x).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.cluster import kmeans_plusplus
+
+from paribus.arguments import check_whole_number, is_number
+from paribus.baselines.base import Baseline, Rows, standardize
+from paribus.table import Columns, Floats
+
+# A sum of products below this may have lost all its digits.
+VANISHING = 1e-200
+
+
+class CAD(Baseline):
+    """Conditional anomaly detection by Gaussian mixtures of contexts and behaviours, and a mapping between them.
+
+    Parameters
+    ----------
+    contextual, behavioral, categorical, random_state
+        As for every rival; see `Baseline`. Categories are used by their codes.
+    n_components : int
+        Gaussian components of the contexts, and as many of the behaviours. The QCAD paper uses 5, Song et al. 30.
+    n_restarts : int
+        How often the search starts, each time from other centres; the likeliest model wins.
+    max_iterations : int
+        The most steps of one search.
+    tolerance : float
+        A search ends when the mean log likelihood of a row grows by less than this.
+    regularization : float
+        Keeps covariances from collapsing: a prior whose weight is that of this variance (features have variance 1) in a
+        component of average size.
+
+    Attributes
+    ----------
+    anomaly_scores_ : array of shape (rows,)
+        Minus the log density of the behaviour given the context.
+    model_ : Model
+        What was learnt, in standardised units: `weights`, `contexts`, `behaviors`, and `mapping`, p(V_j | U_i).
+    log_likelihoods_ : list of float
+        The penalised log likelihood at each step of the search that won; it never decreases.
+
+    Examples
+    --------
+    >>> from paribus import datasets
+    >>> weather = datasets.load("weather")
+    >>> detector = CAD(weather.contextual, weather.behavioral).fit(weather.table)
+    >>> detector.anomaly_scores_.shape
+    (2000,)
+    """
+
+    def __init__(
+        self,
+        contextual: Columns,
+        behavioral: Columns | None = None,
+        *,
+        categorical: Columns | None = None,
+        n_components: int = 5,
+        n_restarts: int = 5,
+        max_iterations: int = 200,
+        tolerance: float = 1e-4,
+        regularization: float = 1e-2,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        super().__init__(contextual, behavioral, categorical=categorical, random_state=random_state)
+        self.n_components = n_components
+        self.n_restarts = n_restarts
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.regularization = regularization
+
+    def _check_parameters(self) -> None:
+        for name in ("n_components", "n_restarts", "max_iterations"):
+            check_whole_number(name, getattr(self, name), 1)
+        for name in ("tolerance", "regularization"):
+            value = getattr(self, name)
+            if not (is_number(value) and 0 < value < np.inf):
+                raise ValueError(f"{name} is {value!r}: it must be a number above 0")
+
+    def _smallest_table(self) -> int:
+        return max(2, self.n_components)
+
+    def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
+        x, y = standardize(rows.context), standardize(rows.behavior)
+        prior = self.regularization * len(x) / self.n_components
+        best = -np.inf
+        for _ in range(self.n_restarts):
+            model = Model.start(x, y, self.n_components, prior, random)
+            path: list[float] = []
+            for _ in range(self.max_iterations):
+                improved, objective = model.step(x, y)
+                path.append(objective)
+                if len(path) > 1 and path[-1] - path[-2] < self.tolerance * len(x):
+                    break
+                model = improved
+            if path[-1] > best:
+                best, self.model_, self.log_likelihoods_ = path[-1], model, path
+        return -self.model_.log_conditional(x, y)
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """Gaussian components, one per row of the means."""
+
+    means: Floats
+    covariances: Floats
+
+    @classmethod
+    def estimate(cls, rows: Floats, shares: Floats, prior: float) -> Gaussians:
+        """The likeliest components, given each row's share in each of them."""
+        means, covariances = [], []
+        for share in shares.T:
+            # A component that lost all its rows becomes one that is as wide as the prior makes it.
+            size = max(share.sum(), 1e-8)
+            mean = share @ rows / size
+            centred = rows - mean
+            scatter = (centred * share[:, None]).T @ centred
+            means.append(mean)
+            covariances.append((scatter + prior * np.eye(rows.shape[1])) / size)
+        return cls(np.array(means), np.array(covariances))
+
+    def log_density(self, rows: Floats) -> Floats:
+        """Rows x components."""
+        result = np.empty((len(rows), len(self.means)))
+        for j, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
+            root = np.linalg.cholesky(covariance)
+            whitened = solve_triangular(root, (rows - mean).T, lower=True)
+            result[:, j] = -0.5 * np.square(whitened).sum(axis=0) - np.log(np.diag(root)).sum()
+        return np.asarray(result - 0.5 * rows.shape[1] * np.log(2 * np.pi))
+
+    def log_prior(self, prior: float) -> float:
+        """What collapsed covariances cost."""
+        return -0.5 * prior * float(sum(np.trace(np.linalg.inv(covariance)) for covariance in self.covariances))
+
+
+@dataclass(frozen=True)
+class Model:
+    """The joint density of contexts x and behaviours y."""
+
+    weights: Floats
+    contexts: Gaussians
+    behaviors: Gaussians
+    mapping: Floats
+    prior: float
+
+    @classmethod
+    def start(cls, x: Floats, y: Floats, n_components: int, prior: float, random: np.random.RandomState) -> Model:
+        """Every row belongs to the nearest of some rows that lie far from each other."""
+        u, v = (_nearest_center(rows, n_components, random) for rows in (x, y))
+        return cls.estimate(x, y, u, v, u.T @ v, prior)
+
+    @classmethod
+    def estimate(cls, x: Floats, y: Floats, u: Floats, v: Floats, pairs: Floats, prior: float) -> Model:
+        """The likeliest model, given the rows' shares in U, in V, and their sums for each pair of them."""
+        # The tiny number keeps the mapping of an empty component defined.
+        mapping = (pairs + 1e-300) / (pairs + 1e-300).sum(axis=1, keepdims=True)
+        return cls(
+            pairs.sum(axis=1) / len(x),
+            Gaussians.estimate(x, u, prior),
+            Gaussians.estimate(y, v, prior),
+            mapping,
+            prior,
+        )
+
+    def step(self, x: Floats, y: Floats) -> tuple[Model, float]:
+        """One round of expectation and maximisation: the next model, and the objective of this one."""
+        log_x, log_y = self._log_context(x), self.behaviors.log_density(y)
+        log_joint, u, v, pairs = _shares(log_x, log_y, self.mapping)
+        penalty = self.contexts.log_prior(self.prior) + self.behaviors.log_prior(self.prior)
+        return self.estimate(x, y, u, v, pairs, self.prior), float(log_joint.sum()) + penalty
+
+    def log_conditional(self, x: Floats, y: Floats) -> Floats:
+        """The logarithm of f(y | x) for each row."""
+        log_x = self._log_context(x)
+        log_joint, _, _, _ = _shares(log_x, self.behaviors.log_density(y), self.mapping)
+        return log_joint - _log_sum(log_x)
+
+    def _log_context(self, x: Floats) -> Floats:
+        # A component without rows has no weight: its logarithm is minus infinity.
+        with np.errstate(divide="ignore"):
+            return self.contexts.log_density(x) + np.log(self.weights)
+
+
+def _nearest_center(rows: Floats, n_centers: int, random: np.random.RandomState) -> Floats:
+    centers, _ = kmeans_plusplus(rows, n_centers, random_state=random)
+    distances = np.square(rows[:, None, :] - centers).sum(axis=2)
+    return np.asarray(np.eye(n_centers)[distances.argmin(axis=1)])
+
+
+def _shares(log_x: Floats, log_y: Floats, mapping: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """The logarithm of f(x, y) for each row, its shares in the components U and V, and the sums of its shares in pairs.
+
+    The sum over pairs is a product of matrices once both factors are scaled to a largest value of 1. Where the likely
+    U and V of a row do not go together, that sum may vanish; those rows are done pair by pair in logarithms.
+    """
+    highest_x, highest_y = log_x.max(axis=1, keepdims=True), log_y.max(axis=1, keepdims=True)
+    from_x, from_y = np.exp(log_x - highest_x), np.exp(log_y - highest_y)
+    through = from_y @ mapping.T
+    joint = (from_x * through).sum(axis=1, keepdims=True)
+    vanishing = joint[:, 0] < VANISHING
+    joint[vanishing] = 1.0
+    scaled_x = from_x / joint
+    scaled_x[vanishing] = 0.0
+    log_joint = (np.log(joint) + highest_x + highest_y)[:, 0]
+    u, v = scaled_x * through, from_y * (scaled_x @ mapping)
+    pairs = (scaled_x.T @ from_y) * mapping
+    for row in np.flatnonzero(vanishing):
+        logs = log_x[row, :, None] + np.log(mapping) + log_y[row]
+        log_joint[row] = _log_sum(logs.reshape(1, -1))[0]
+        share = np.exp(logs - log_joint[row])
+        u[row], v[row] = share.sum(axis=1), share.sum(axis=0)
+        pairs += share
+    return log_joint, u, v, pairs
+
+
+def _log_sum(logs: Floats) -> Floats:
+    """The logarithm of the sum of exponentials of each row."""
+    highest = logs.max(axis=1)
+    return np.asarray(highest + np.log(np.exp(logs - highest[:, None]).sum(axis=1)))

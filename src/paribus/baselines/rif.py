@@ -1,0 +1,84 @@
+"""The residual isolation forest (2025): isolates what the context does not explain."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.ensemble import IsolationForest
+
+from paribus.arguments import check_whole_number
+from paribus.baselines.base import Baseline, Rows
+from paribus.baselines.out_of_bag import expected_values
+from paribus.parallel import resolve_n_jobs
+from paribus.table import Columns, Floats
+
+
+class RIF(Baseline):
+    """Residual isolation forest: a random forest expects each behaviour, an isolation forest looks at what is left.
+
+    Parameters
+    ----------
+    contextual, behavioral, categorical, random_state
+        As for every rival; see `Baseline`. Categories are used by their codes.
+    n_trees : int
+        Trees of the random forest of each behaviour. Residuals are out of bag.
+    n_isolation_trees : int
+        Trees of the isolation forest.
+    min_samples_leaf : int
+        The smallest leaf of the random forests.
+    n_jobs : int
+        Threads; -1 for as many as there are cores.
+
+    Attributes
+    ----------
+    anomaly_scores_ : array of shape (rows,)
+        The isolation forest's score, from 0 to 1.
+    residuals_ : array of shape (rows, behavioural features)
+        Behaviour, scaled to [0, 1], minus what was expected.
+
+    Examples
+    --------
+    >>> from paribus import datasets
+    >>> weather = datasets.load("weather")
+    >>> detector = RIF(weather.contextual, weather.behavioral).fit(weather.table)
+    >>> detector.anomaly_scores_.argmax()
+    np.int64(1204)
+    """
+
+    def __init__(
+        self,
+        contextual: Columns,
+        behavioral: Columns | None = None,
+        *,
+        categorical: Columns | None = None,
+        n_trees: int = 100,
+        n_isolation_trees: int = 100,
+        min_samples_leaf: int = 5,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = -1,
+    ) -> None:
+        super().__init__(contextual, behavioral, categorical=categorical, random_state=random_state)
+        self.n_trees = n_trees
+        self.n_isolation_trees = n_isolation_trees
+        self.min_samples_leaf = min_samples_leaf
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        for name in ("n_trees", "n_isolation_trees", "min_samples_leaf"):
+            check_whole_number(name, getattr(self, name), 1)
+        resolve_n_jobs(self.n_jobs)
+
+    def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
+        expected = [
+            expected_values(
+                rows.context,
+                behavior,
+                random,
+                n_trees=self.n_trees,
+                min_samples_leaf=self.min_samples_leaf,
+                n_jobs=resolve_n_jobs(self.n_jobs),
+            )
+            for behavior in rows.behavior.T
+        ]
+        self.residuals_ = rows.behavior - np.column_stack(expected)
+        forest = IsolationForest(n_estimators=self.n_isolation_trees, random_state=random).fit(self.residuals_)
+        return np.asarray(-forest.score_samples(self.residuals_))
