@@ -166,7 +166,7 @@ def _moments(cells: list[Any], kinds: set[type]) -> npt.NDArray[Any] | None:
     """The cells as moments, if all that are not blank are."""
     if not all(issubclass(kind, str | date) for kind in kinds):
         return None
-    found = []
+    found: list[np.datetime64[Any]] = []
     some = False
     for cell in cells:
         if _is_blank(cell):

@@ -34,7 +34,7 @@ def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
         reason = " ".join(str(error).split("LINE 1:")[0].split())
         raise ValueError(f"{name}: the Parquet file cannot be read ({reason})") from None
     # By place: some versions of duckdb rename columns that differ only in case.
-    columns = {key: _unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
+    columns: dict[str, Any] = {key: _unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
     return RawTable(name, kept, columns, wanted, None)
 
 
