@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -20,6 +22,7 @@ from paribus.arguments import check_whole_number
 from paribus.encoding import ContextEncoding, encode_behavior
 from paribus.explainer import Findings, explain
 from paribus.explanation import Explanation
+from paribus.files import AnyPath, atomic_write, check_writable
 from paribus.fitted_view import FittedView
 from paribus.forests import ForestPlan, resolve_max_features
 from paribus.formatting import ColumnFormat
@@ -88,6 +91,8 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Minus the score above which a row is an anomaly.
     n_neighbors_ : int
         The size of the reference groups.
+    fit_seconds_ : float
+        How long the fit took.
     contextual_features_, behavioral_features_ : list of str
         Their names (positions, as text, if the table had none).
 
@@ -146,6 +151,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             The table.
         y : ignored
         """
+        start = time.perf_counter()
         check_parameters(self)
         n_threads = resolve_n_jobs(self.n_jobs)
         table = Table(X)
@@ -209,6 +215,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.anomaly_scores_ = scores
         self.offset_ = -scoring.threshold(scores, self.contamination)
         self.labels_ = self._label(scores)
+        self.fit_seconds_ = time.perf_counter() - start
         return self
 
     def anomaly_score(self, rows: Any) -> Floats:
@@ -317,6 +324,49 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return []
         positions = chosen.tolist() if rows is None else [None] * len(chosen)
         return self._explain(Table(table.take(chosen)), positions, top)
+
+    def report(self, path: AnyPath, top: int = 50, *, title: str | None = None, id: str | int | None = None) -> Path:
+        """Writes one HTML page about the fitted table and its highest scores, to look at, send or print.
+
+        The page needs no network and no other file. It replaces an older one only when it is complete.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it.
+        top : int
+            How many rows to explain, from the highest score downwards.
+        title : str, optional
+            What stands over the page.
+        id : name or position of a column, optional
+            What to call the rows; by default their labels in a pandas index, or their positions.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.report(f"{folder}/weather.html", top=5, title="Strange days").read_text()[:15]
+        '<!doctype html>'
+        """
+        from paribus.report import make_page
+        from paribus.report.names import RowNames
+
+        check_is_fitted(self)
+        check_whole_number("top", top, 1)
+        names = RowNames(self._table, id)
+        target = check_writable(path)
+        page = make_page(self, top, title=title, names=names).encode()
+        with atomic_write(target) as file:
+            file.write(page)
+        return target
 
     def score_samples(self, X: Any) -> Floats:
         """Minus the anomaly score: scikit-learn's sign, lower is more anomalous."""

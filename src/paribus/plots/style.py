@@ -75,10 +75,8 @@ def wrapped(name: str, width: int, n_lines: int = 2) -> str:
 def format_axis(axis: Any, write: ColumnFormat, n_ticks: int = 6) -> None:
     """Ticks in the units of a column: few, whole where the column is, and moments as dates."""
     axis.set_major_locator(MaxNLocator(n_ticks, integer=write.kind is Kind.NUMERIC and write.decimals == 0))
-    if write.kind is Kind.TIME:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
-    elif not write.scientific:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, write.grouped)))
+    if not write.scientific:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: write.tick(value)))
     axis.set_tick_params(labelsize=SMALL)
 
 
@@ -86,11 +84,6 @@ def bare(ax: Any, *, keep: tuple[str, ...] = ("left", "bottom")) -> None:
     """Leaves the axes only the frame that says something."""
     for side in ("left", "right", "top", "bottom"):
         ax.spines[side].set_visible(side in keep)
-
-
-def _tick(value: float, grouped: bool) -> str:
-    text = f"{value:,.10g}" if grouped else f"{value:.10g}"
-    return "0" if text == "-0" else text
 
 
 @lru_cache(maxsize=64)
