@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -20,7 +22,7 @@ from paribus.arguments import check_whole_number
 from paribus.encoding import ContextEncoding, encode_behavior
 from paribus.explainer import Findings, explain
 from paribus.explanation import Explanation
-from paribus.files import AnyPath
+from paribus.files import AnyPath, atomic_write, check_writable
 from paribus.fitted import Fitted
 from paribus.fitted_view import FittedView
 from paribus.forests import ForestPlan, resolve_max_features
@@ -91,6 +93,8 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Minus the score above which a row is an anomaly.
     n_neighbors_ : int
         The size of the reference groups.
+    fit_seconds_ : float
+        How long the fit took.
     contextual_features_, behavioral_features_ : list of str
         Their names (positions, as text, if the table had none).
 
@@ -149,6 +153,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             The table.
         y : ignored
         """
+        start = time.perf_counter()
         check_parameters(self)
         n_threads = resolve_n_jobs(self.n_jobs)
         table = Table(X)
@@ -189,12 +194,22 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         # All at once, when nothing can fail any more.
         threshold = scoring.threshold(scores, self.contamination)
-        self._remember(
-            Fitted(
-                table.copy(), roles, encoding, context, behavior, tie_order, plan, self.clip, partial, reach, threshold
-            )
+        seconds = time.perf_counter() - start
+        fitted = Fitted(
+            table.copy(),
+            roles,
+            encoding,
+            context,
+            behavior,
+            tie_order,
+            plan,
+            self.clip,
+            partial,
+            reach,
+            threshold,
+            seconds,
         )
-        self._engine = engine
+        self._remember(fitted, engine)
         return self
 
     def anomaly_score(self, rows: Any) -> Floats:
@@ -304,6 +319,49 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         positions = chosen.tolist() if rows is None else [None] * len(chosen)
         return self._explain(Table(table.take(chosen)), positions, top)
 
+    def report(self, path: AnyPath, top: int = 50, *, title: str | None = None, id: str | int | None = None) -> Path:
+        """Writes one HTML page about the fitted table and its highest scores, to look at, send or print.
+
+        The page needs no network and no other file. It replaces an older one only when it is complete.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it.
+        top : int
+            How many rows to explain, from the highest score downwards.
+        title : str, optional
+            What stands over the page.
+        id : name or position of a column, optional
+            What to call the rows; by default their labels in a pandas index, or their positions.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.report(f"{folder}/weather.html", top=5, title="Strange days").read_text()[:15]
+        '<!doctype html>'
+        """
+        from paribus.report import make_page
+        from paribus.report.names import RowNames
+
+        check_is_fitted(self)
+        check_whole_number("top", top, 1)
+        names = RowNames(self._table, id)
+        target = check_writable(path)
+        page = make_page(self, top, title=title, names=names).encode()
+        with atomic_write(target) as file:
+            file.write(page)
+        return target
+
     def save(self, path: AnyPath) -> None:
         """Writes the fitted detector to a file, for `load`: all of it, or nothing.
 
@@ -335,6 +393,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self._partial,
             self._reach,
             -self.offset_,
+            self.fit_seconds_,
         )
         save_model(path, parameters, fitted)
 
@@ -351,7 +410,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{path} is damaged: its parameters are not those of a detector")
         detector = cls(**parameters)
         check_parameters(detector)
-        detector._remember(fitted)
+        detector._remember(fitted, None)
         return detector
 
     def score_samples(self, X: Any) -> Floats:
@@ -370,7 +429,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Fits, and returns the labels of the fitted rows."""
         return self.fit(X).labels_
 
-    def _remember(self, fitted: Fitted) -> None:
+    def _remember(self, fitted: Fitted, engine: Engine | None) -> None:
         """Makes this a fitted detector."""
         table, roles = fitted.table, fitted.roles
         self.n_features_in_ = table.n_columns
@@ -391,12 +450,13 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._partial = fitted.partial
         self._reach = fitted.reach
         self._table = table
-        self._engine: Engine | None = None
+        self._engine = engine
         self._view: FittedView | None = None
         self.partial_scores_ = self._as_table(table, fitted.partial)
         self.anomaly_scores_ = scoring.total(fitted.partial)
         self.offset_ = -fitted.threshold
         self.labels_ = self._label(self.anomaly_scores_)
+        self.fit_seconds_ = fitted.seconds
 
     def _read(self, rows: Any) -> Table:
         check_is_fitted(self)

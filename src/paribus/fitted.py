@@ -32,3 +32,5 @@ class Fitted:
     """[row][2]: the distances of the nearest and of the farthest neighbour."""
     threshold: float
     """The score above which a row is an anomaly."""
+    seconds: float
+    """How long the fit took."""

@@ -79,6 +79,17 @@ class ColumnFormat:
         # Not -0.0.
         return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
 
+    def tick(self, value: float) -> str:
+        """A round value on an axis: as many digits as it needs.
+
+        >>> ColumnFormat(Kind.NUMERIC, decimals=3).tick(2500.0)
+        '2,500'
+        """
+        if self.kind is Kind.TIME:
+            return self._moment(value)
+        text = f"{value:.4g}" if self.scientific else f"{value:,.10g}" if self.grouped else f"{value:.10g}"
+        return "0" if text == "-0" else text
+
     def telling_apart(self, first: float, *others: float) -> ColumnFormat:
         """The same format, with more decimals if a number would otherwise look like one that it is not."""
         if self.kind is not Kind.NUMERIC:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -70,6 +70,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "scale_tails": bool(plan.scale_tails),
         "clip": None if fitted.clip is None else float(fitted.clip),
         "threshold": float(fitted.threshold),
+        "seconds": float(fitted.seconds),
     }
     with atomic_write(path) as file:
         write_archive(file, header, arrays)
@@ -156,15 +157,16 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
         raise DamagedError("the columns have no names")
     clip = header.get("clip", lambda value: value is None or (_is_finite(value) and 1e-9 <= value <= 1e9))
     threshold = float(header.get("threshold", _is_finite))
+    seconds = float(header.get("seconds", _is_finite))
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
     return parameters, Fitted(
-        table, roles, encoding, context, behavior, tie_order, plan, clip, partial, reach, threshold
+        table, roles, encoding, context, behavior, tie_order, plan, clip, partial, reach, threshold, seconds
     )
 
 
 def _encoding(header: _Header, n_features: int) -> ContextEncoding:
     stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == n_features)
-    codes = []
+    codes: list[dict[Hashable, int] | None] = []
     for categories in stored:
         if categories is None:
             codes.append(None)

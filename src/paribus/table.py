@@ -177,7 +177,7 @@ class Table:
             else:
                 found = np.arange(self.n_rows)[index.get_loc(label)].reshape(-1)
         except (KeyError, TypeError, ValueError):
-            found = np.empty(0)
+            found = np.arange(0)
         if len(found) == 0:
             raise ValueError(f"the fitted table has no row {label!r} in its index") from None
         if len(found) > 1:
@@ -188,10 +188,20 @@ class Table:
 
     def texts(self, column: ColumnKey, rows: npt.NDArray[np.int64]) -> list[str]:
         """Some values of a column as text."""
-        names = self.names if self.names is not None else [str(p) for p in range(self.n_columns)]
-        position = find_key(column, names, "column")
-        values = self._values(position) if self._frame is None else self._series(position)
-        return [str(values[int(row)]) for row in rows]
+        position = self.find_column(column)
+        return [str(self.cell(position, int(row))) for row in rows]
+
+    def find_column(self, column: ColumnKey) -> int:
+        """The position of a column that is named by text or by position."""
+        return find_key(column, [self.name(position) for position in range(self.n_columns)], "column")
+
+    def cell(self, position: int, row: int) -> Any:
+        """One value as it is."""
+        return (self._values(position) if self._frame is None else self._series(position))[row]
+
+    def cells(self, position: int) -> list[Any]:
+        """A column as it is."""
+        return list(self._values(position))
 
     def row_label(self, row: int) -> Hashable:
         """What the caller's index calls a row; its position if there is no index."""

@@ -57,7 +57,8 @@ def _lines(source: Source, encoding: str) -> Iterator[str]:
             yield line
     except UnicodeError:
         raise ValueError(
-            f"{source.name}, line {number + 1} or soon after: it is not {encoding} text: name the encoding with --encoding"
+            f"{source.name}, line {number + 1} or soon after: it is not {encoding} text: "
+            "name the right encoding with --encoding"
         ) from None
     finally:
         # Or it would close the stream, which is not its own.

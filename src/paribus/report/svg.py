@@ -1,0 +1,140 @@
+"""Pictures as text: elements of SVG, scales and ticks. Whatever comes in is escaped here, and nowhere else."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from paribus.formatting import plain
+from paribus.values import Floats
+
+# The width of a usual letter, as a share of its height; letters of China, Japan and Korea are as wide as high.
+LETTER, WIDE_LETTER = 0.56, 1.0
+DAY = 86_400e6
+
+
+def tag(name: str, *children: str, **attributes: str | float | None) -> Markup:
+    """One element. Text and attributes are escaped unless they are Markup; None leaves an attribute out.
+
+    >>> print(tag("text", "a < b", x=1.25, class_="end", aria_label='"'))
+    <text x="1.2" class="end" aria-label="&#34;">a &lt; b</text>
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(short(value) if isinstance(value, float) else value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    inside = "".join(escape(child) for child in children)
+    return Markup(f"<{name}{written}>{inside}</{name}>" if inside else f"<{name}{written}/>")
+
+
+def picture(width: int, height: int, label: str, *children: str, class_: str | None = None) -> Markup:
+    """A whole picture, with the words that a screen reader says instead."""
+    return tag(
+        "svg",
+        *children,
+        class_=class_,
+        viewBox=f"0 0 {width} {height}",
+        width=str(width),
+        height=str(height),
+        role="img",
+        aria_label=plain(label, longest=400),
+    )
+
+
+def text(x: float, y: float, words: str, class_: str | None = None) -> Markup:
+    """Words at a place; the class says how they are aligned."""
+    return tag("text", words, x=float(x), y=float(y), class_=class_)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """A straight line."""
+    return path(f"M{short(x1)} {short(y1)}L{short(x2)} {short(y2)}", class_)
+
+
+def path(way: str, class_: str) -> Markup:
+    """A path, if it leads anywhere."""
+    return tag("path", d=way, class_=class_) if way else Markup("")
+
+
+def box(x: float, y: float, width: float, height: float) -> str:
+    """A rectangle as a part of a path."""
+    return f"M{short(x)} {short(y)}h{short(width)}v{short(height)}h{short(-width)}z"
+
+
+def polygon(xs: Floats, ys: Floats) -> str:
+    """A closed line through points as a part of a path."""
+    points = [f"{short(x)} {short(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
+    return f"M{'L'.join(points)}z"
+
+
+def short(number: float) -> str:
+    """A length in pixels, as finely as anybody can see.
+
+    >>> short(12.04), short(-0.01), short(0.55)
+    ('12', '0', '0.6')
+    """
+    written = f"{number:.1f}".removesuffix(".0")
+    return "0" if written == "-0" else written
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values from low to high, drawn from start to end."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        """The place of a value; values beyond the ends lie at the ends."""
+        if self.high <= self.low:
+            return (self.start + self.end) / 2
+        share = min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+        return self.start + share * (self.end - self.start)
+
+
+def ticks(low: float, high: float, most: int, *, whole: bool = False, days: bool = False) -> list[float]:
+    """Round values within a range, at most so many of them and two if there can be.
+
+    >>> ticks(0, 97, 5)
+    [0.0, 20.0, 40.0, 60.0, 80.0]
+    >>> ticks(3, 4, 5, whole=True)
+    [3.0, 4.0]
+    """
+    if not high > low or not math.isfinite(high - low):
+        return [low] if math.isfinite(low) else []
+    unit = DAY if days and high - low > 2 * DAY else 1.0
+    rough = (high - low) / unit / max(1, most)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(step for step in (power, 2 * power, 2.5 * power, 5 * power, 10 * power) if step >= rough * 0.999)
+    if whole or unit == DAY:
+        step = max(1.0, float(math.ceil(step)))
+    step *= unit
+    first = math.ceil(low / step - 1e-9)
+    count = min(most + 1, math.floor(high / step + 1e-9) - first + 1)
+    return [float(f"{(first + i) * step:.12g}") for i in range(count)]
+
+
+def text_width(words: str, size: float) -> float:
+    """About how wide words are: nobody asks the font."""
+    letters = (WIDE_LETTER if unicodedata.east_asian_width(letter) in "WF" else LETTER for letter in words)
+    return size * sum(letters)
+
+
+def fitted(words: str, width: float, size: float) -> str:
+    """Words on one line, cut where there is no more room.
+
+    >>> fitted("a very long category", 60, 12)
+    'a very…'
+    """
+    line = plain(words)
+    if text_width(line, size) <= width:
+        return line
+    while line and text_width(line + "…", size) > width:
+        line = line[:-1]
+    return line.rstrip() + "…"
