@@ -97,6 +97,8 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         How long the fit took.
     contextual_features_, behavioral_features_ : list of str
         Their names (positions, as text, if the table had none).
+    categories_ : dict
+        The categories of each contextual feature that has some, sorted.
 
     Examples
     --------
@@ -440,6 +442,11 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_neighbors_ = len(fitted.plan.multiplicities)
         self.contextual_features_ = [table.name(p) for p in roles.contextual]
         self.behavioral_features_ = [table.name(p) for p in roles.behavioral]
+        self.categories_ = {
+            name: list(codes)
+            for name, codes in zip(self.contextual_features_, fitted.encoding.codes, strict=True)
+            if codes is not None
+        }
         self._roles = roles
         self._encoding = fitted.encoding
         self._context = fitted.context

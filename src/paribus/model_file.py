@@ -237,7 +237,7 @@ def _table(
     if array_type is not None:
         return Table(_as_array(found, array_type))
     names = columns if isinstance(columns, list) else range(columns)
-    return Table(dict(zip(names, found, strict=True)), labels=labels)
+    return Table(dict(zip(names, found, strict=True)), labels)
 
 
 def _decoded(codes: Floats, categories: list[Any]) -> npt.NDArray[Any]:

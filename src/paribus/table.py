@@ -23,6 +23,14 @@ LARGEST_NUMBER = 1e250
 MAX_CONTEXTUAL = 65_535
 
 
+class NamedRows(dict[str, Any]):
+    """A dict of columns whose rows have names, as those of a pandas table with an index have."""
+
+    def __init__(self, columns: Mapping[str, Any], labels: npt.NDArray[Any]) -> None:
+        super().__init__(columns)
+        self.labels = labels
+
+
 class Table:
     """A table of the caller's, read column by column.
 
@@ -43,7 +51,7 @@ class Table:
     """
 
     def __init__(self, data: Any, labels: npt.NDArray[Any] | None = None) -> None:
-        self._labels = labels
+        self._labels = data.labels if isinstance(data, NamedRows) else labels
         self._frame: nw.DataFrame[Any] | None = None
         self._array: npt.NDArray[Any] | None = None
         self._mapping: dict[Any, npt.NDArray[Any]] | None = None

@@ -1,34 +1,33 @@
-"""Tables from files, standard input and databases: one way in, whatever the format.
+r"""Tables from files, standard input and databases: one way in, whatever the format.
 
-Delimited text and JSON lines are read with Python's own parsers and not with duckdb's: duckdb takes a file with a ragged
-row for a file of one column, one with decimal commas for three columns instead of two, and a quote that is never closed
-for a letter, all without a word. Parquet is duckdb's.
+Delimited text and JSON lines are read with Python's own parsers and not with duckdb's: duckdb takes a file with a
+ragged row for a file of one column, one with decimal commas for three columns instead of two, and a quote that is never
+closed for a letter, all without a word. Parquet is duckdb's.
 
 >>> import tempfile, pathlib
 >>> folder = tempfile.TemporaryDirectory()
 >>> path = pathlib.Path(folder.name) / "days.csv"
->>> _ = path.write_text("month;rain\\nMay;1,5\\nJune;NA\\n")
->>> days = read(str(path))
+>>> _ = path.write_text("month;rain\nMay;1,5\nJune;NA\n")
+>>> days = read(str(path), note=print)
+days.csv: decimal commas in column 'rain' are read as decimal points
 >>> days.columns
 {'month': array(['May', 'June'], dtype=object), 'rain': array([1.5, nan])}
->>> days.notes
-["days.csv: decimal commas in column 'rain' are read as decimal points"]
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
 
-from paribus.reading.columns import Choose, RawTable, Wanted, all_columns, typed
+from paribus.reading.columns import Choose, Note, RawTable, Wanted, all_columns, typed
 from paribus.reading.source import Format, Source, open_source
 
-__all__ = ["Choose", "ReadTable", "TextOptions", "Wanted", "read"]
+__all__ = ["Choose", "Note", "ReadTable", "TextOptions", "Wanted", "read"]
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+._-]*://")
 _REMOTE = re.compile(r"(https?|ftps?|s3[an]?|gs|gcs|az|abfss?|hdfs|file)://", re.IGNORECASE)
@@ -43,8 +42,6 @@ class ReadTable:
     columns: dict[str, npt.NDArray[Any]]
     """Numbers and moments as numpy has them, texts and truth values as objects, None where one is missing."""
     n_rows: int
-    notes: list[str]
-    """What the reader decided and a person should know."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +61,7 @@ def read(
     *,
     sql: str | None = None,
     text: TextOptions | None = None,
+    note: Note = lambda _: None,
 ) -> ReadTable:
     """A table from a file, from standard input ("-") or from a database.
 
@@ -78,17 +76,17 @@ def read(
         A table of the database, or a query.
     text : TextOptions, optional
         How to read a text file; by default that is found out.
+    note : function, optional
+        Is told what the reader decided and a person should know.
     """
     text = text or TextOptions()
-    notes: list[str] = []
     with ExitStack() as stack:
-        raw = _read_raw(source, choose, sql, text, stack, notes.append)
+        raw = _read_raw(source, choose, sql, text, stack, note)
         # Column by column, so that only one of them is there twice.
-        columns = {name: typed(raw, name, text.missing, notes.append) for name in raw.names}
-    n_rows = raw.n_rows
-    if n_rows == 0:
+        columns = {name: typed(raw, name, text.missing, note) for name in raw.names}
+    if raw.n_rows == 0:
         raise ValueError(f"{raw.source}: there are no rows")
-    return ReadTable(raw.source, columns, n_rows, notes)
+    return ReadTable(raw.source, columns, raw.n_rows)
 
 
 def _read_raw(
@@ -97,7 +95,7 @@ def _read_raw(
     sql: str | None,
     text: TextOptions,
     stack: ExitStack,
-    note: Callable[[str], object],
+    note: Note,
 ) -> RawTable:
     if _REMOTE.match(source):
         raise ValueError(f"{source} is an address, and nothing is fetched from the network: download the file first")

@@ -37,6 +37,7 @@ class Wanted:
 
 
 Choose: TypeAlias = Callable[[list[str]], Wanted]
+Note: TypeAlias = Callable[[str], object]
 
 
 @dataclass
@@ -80,7 +81,7 @@ def check_names(source: str, names: list[str]) -> None:
         first[name] = place
 
 
-def typed(raw: RawTable, name: str, missing: frozenset[str], note: Callable[[str], object]) -> npt.NDArray[Any]:
+def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.NDArray[Any]:
     """A column of numbers, moments, truth values or texts. It leaves the raw table."""
     values = raw.columns.pop(name)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiumM" and name not in raw.wanted.texts:

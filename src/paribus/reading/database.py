@@ -28,7 +28,7 @@ def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
             result = connection.execute(_statement(engine, name, sql))
             if not result.returns_rows:
                 raise ValueError(f"{name}: the statement returns no rows, a query such as SELECT does")
-            names = [str(key) for key in result.keys()]
+            names = [str(column) for column in result.keys()]  # noqa: SIM118
             check_names(name, names)
             wanted = choose(names)
             kept, places = pick(names, wanted)
@@ -59,10 +59,10 @@ def _engine(address: str) -> Engine:
             f"the address of the database is not understood{reason}: sqlite:///file.db is one for SQLite"
         ) from None
     file = engine.url.database
+    is_file = engine.url.get_backend_name() == "sqlite" and file and file != ":memory:" and not file.startswith("file:")
     # SQLite would make an empty one.
-    if engine.url.get_backend_name() == "sqlite" and file and file != ":memory:" and not file.startswith("file:"):
-        if not os.path.isfile(file):
-            raise FileNotFoundError(f"there is no database file {file}")
+    if is_file and not os.path.isfile(str(file)):
+        raise FileNotFoundError(f"there is no database file {file}")
     return engine
 
 

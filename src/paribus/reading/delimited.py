@@ -6,9 +6,9 @@ import csv
 import itertools
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from paribus.reading.columns import Choose, RawTable, check_names, moment, number, pick
+from paribus.reading.columns import Choose, Note, RawTable, check_names, moment, number, pick
 
 # In the order in which they are preferred: a comma may be a decimal one, a space may be anything.
 SEPARATORS = ["\t", ";", "|", ",", " "]
@@ -23,7 +23,7 @@ def read_delimited(
     choose: Choose,
     separator: str | None,
     has_header: bool | None,
-    note: Callable[[str], object],
+    note: Note,
 ) -> RawTable:
     """Reads delimited text. `has_header` is None where the first line has to tell."""
     sample = _sample(lines)

@@ -44,7 +44,7 @@ class Source:
         """A file on disk that holds these bytes; a copy if there is none."""
         if self.file is not None:
             return Path(self.file)
-        copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="paribus-"))
+        copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="paribus-"))  # noqa: SIM115
         with damage_explained(self.name):
             shutil.copyfileobj(self.stream, copy)
         copy.flush()
@@ -83,7 +83,7 @@ def _open_file(source: str, stack: ExitStack) -> BinaryIO:
         mode = os.stat(source).st_mode
         if stat.S_ISDIR(mode):
             raise ValueError(f"{source} is a folder: name a file in it")
-        stream = stack.enter_context(open(source, "rb"))
+        stream = stack.enter_context(open(source, "rb"))  # noqa: SIM115
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no file {source}{_similar(source)}") from None
     except OSError as error:
@@ -103,7 +103,7 @@ def _standard_input(stack: ExitStack) -> BinaryIO:
 
 
 def _spooled(stream: BinaryIO, stack: ExitStack) -> BinaryIO:
-    spooled = stack.enter_context(tempfile.SpooledTemporaryFile(SPOOL, prefix="paribus-"))
+    spooled = stack.enter_context(tempfile.SpooledTemporaryFile(SPOOL, prefix="paribus-"))  # noqa: SIM115
     shutil.copyfileobj(stream, spooled)
     spooled.seek(0)
     return cast(BinaryIO, spooled)

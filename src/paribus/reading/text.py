@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import BinaryIO
 
+from paribus.reading.columns import Note
 from paribus.reading.source import Source, damage_explained
 
 CHUNK = 2**20
@@ -24,7 +25,7 @@ BYTE_ORDER_MARKS = [
 ]
 
 
-def decoded(source: Source, encoding: str | None, note: Callable[[str], object]) -> Iterator[str]:
+def decoded(source: Source, encoding: str | None, note: Note) -> Iterator[str]:
     """The lines of a text, each with its end, in the encoding given or found."""
     if encoding is not None:
         try:
@@ -65,7 +66,7 @@ def _lines(source: Source, encoding: str) -> Iterator[str]:
         stream.detach()
 
 
-def _sniff(name: str, stream: BinaryIO, note: Callable[[str], object]) -> str:
+def _sniff(name: str, stream: BinaryIO, note: Note) -> str:
     head = stream.read(CHUNK)
     for mark, encoding in BYTE_ORDER_MARKS:
         if head.startswith(mark):
