@@ -45,7 +45,7 @@ def detect(
         return
     if out is not None:
         check_score_file(out)
-    check_outputs(source.file, {"--out": out, "--report": report})
+    check_outputs([source.file], {"--out": out, "--report": report})
     detector, table = _fit(source, roles, parameters)
     scores = Scores(
         detector.anomaly_scores_, dict(detector.partial_scores_), -detector.offset_, _labels(table, roles.id)
@@ -90,7 +90,7 @@ def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, A
     """Learns from a table, and saves what it learnt."""
     if not roles.context:
         raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
-    check_outputs(source.file, {"--model": model})
+    check_outputs([source.file], {"--model": model})
     detector, _ = _fit(source, roles, parameters)
     detector.save(model)
     note(f"the model is in {model}: paribus score {shlex.quote(str(model))} FILE scores other rows")
@@ -100,7 +100,7 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     """Scores the rows of a table against a saved model."""
     if out is not None:
         check_score_file(out)
-    check_outputs(source.file, {"--out": out})
+    check_outputs([source.file, str(model)], {"--out": out})
     detector = QCAD.load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
     check_parameters(detector)
     names = [*detector.contextual_features_, *detector.behavioral_features_]
@@ -169,6 +169,8 @@ def _fit(
     labels = _labels(table, roles.id)
     with warnings_as_notes():
         detector.fit(table.columns if labels is None else NamedRows(table.columns, labels))
+    # The rest is quick, and a bar would only flicker.
+    detector.set_params(progress=False)
     scores = Scores(detector.anomaly_scores_, {}, -detector.offset_)
     _summarise(detector, table, scores, detector.fit_seconds_)
     return detector, table
@@ -244,7 +246,8 @@ def _print_top(
             "behavioral": detector.behavioral_features_,
             "parameters": parameters,
             "top": [
-                {"label": _plain(scores.label(row)), "rank_here": int(ranks[row])} | explanation.to_dict()
+                explanation.to_dict()
+                | {"row": _plain(scores.label(row)), "position": int(row), "rank_in_file": int(ranks[row])}
                 for row, explanation in zip(positions, explanations, strict=True)
             ],
         }

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
 
 from paribus.files import check_writable
 
 
-def check_outputs(source: str, outputs: dict[str, Path | None]) -> None:
-    """Says so if a file cannot be written, or would replace the table or another of them. By option."""
-    targets: dict[Path, str] = {}
+def check_outputs(inputs: list[str], outputs: dict[str, Path | None]) -> None:
+    """Says so if a file cannot be written, or would replace one that is read, or another of them. By option."""
+    taken = {_file(each): f"{each}, which is read" for each in inputs}
     for option, path in outputs.items():
         if path is None:
             continue
         target = check_writable(path)
-        if os.path.exists(source) and target == Path(source).resolve():
-            raise ValueError(f"{option} {path} would replace the table itself: choose another name")
-        if target in targets:
-            raise ValueError(f"{targets[target]} and {option} are the same file: choose another name")
-        targets[target] = option
+        if target in taken:
+            raise ValueError(f"{option} {path} would replace {taken[target]}: choose another name")
+        taken[target] = f"the file of {option}"
+
+
+def _file(source: str) -> Path:
+    """The file behind a path or the address of an SQLite database."""
+    return Path(re.sub(r"^sqlite[^:]*:///", "", source)).resolve()
 
 
 def check_folder(path: Path) -> Path:

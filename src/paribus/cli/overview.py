@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-import numpy as np
-
 from paribus.cli.printing import print_table
 from paribus.formatting import ColumnFormat, plain
 from paribus.reading import ReadTable
@@ -14,6 +12,7 @@ from paribus.table import Table
 from paribus.values import Kind, is_missing
 
 N_EXAMPLES = 3
+LONGEST_NAME = 200
 # Numbers with no more distinct values than this are more likely circumstances than behaviour.
 FEW = 12
 # A text that is different in more of the rows than this says nothing about a row but its name.
@@ -40,6 +39,11 @@ class Column:
         return self.kind is Kind.CATEGORICAL and n_known > FEW and self.n_distinct > MOSTLY_DISTINCT * n_known
 
     @property
+    def can_be_typed(self) -> bool:
+        """Whether the name is short, and nothing in it is invisible or steers the terminal."""
+        return plain(self.name, LONGEST_NAME) == self.name
+
+    @property
     def is_circumstance(self) -> bool:
         """Whether this looks like context."""
         return not self.is_name and self.n_distinct > 1 and (self.kind is not Kind.NUMERIC or self.n_distinct <= FEW)
@@ -52,17 +56,14 @@ def print_overview(read: ReadTable, command: str, source: str) -> None:
         ["column", "type", "missing", "distinct", "examples"],
         [[plain(c.name), c.kind.value, str(c.n_missing), str(c.n_distinct), ", ".join(c.examples)] for c in columns],
     )
-    print(f"\n{read.name}: {read.n_rows:,} rows. Say which columns are circumstances, and which are behaviour:\n")
-    context, behavior = suggest(columns)
+    print(f"\n{plain(read.name)}: {read.n_rows:,} rows. Say which columns are context, and which are behaviour:\n")
+    context, behavior = suggest([column for column in columns if column.can_be_typed])
+    start = f"  paribus {command} {plain(shlex.quote(source), LONGEST_NAME)}"
     if not context or not behavior:
-        print(f"  paribus {command} {shlex.quote(source)} --context COLUMN,COLUMN --behavior COLUMN")
+        print(f"{start} --context COLUMN,COLUMN --behavior COLUMN")
         print("\nBehaviour must be numbers, and at least one other column must be left for the context.")
         return
-    names = {
-        role: shlex.quote(",".join(_quoted(c.name) for c in some))
-        for role, some in (("context", context), ("behavior", behavior))
-    }
-    print(f"  paribus {command} {shlex.quote(source)} --context {names['context']} --behavior {names['behavior']}")
+    print(f"{start} --context {_typed(context)} --behavior {_typed(behavior)}")
     print("\nThis is only a guess by type: you know what the columns mean.")
 
 
@@ -72,25 +73,12 @@ def look_at(read: ReadTable) -> list[Column]:
     columns = []
     for position, (name, values) in enumerate(read.columns.items()):
         kind = table.kind(position)
-        known = values[~np.isnat(values)] if values.dtype.kind in "mM" else values
-        if known.dtype.kind == "f":
-            known = known[~np.isnan(known)]
-        elif known.dtype.kind == "O":
-            known = np.array([value for value in known if not is_missing(value)], dtype=object)
-        distinct = list(dict.fromkeys(known.tolist()))
-        write = ColumnFormat.fit(table, position, table.numbers(position) if kind.is_number else None)
         numbers = table.numbers(position) if kind.is_number else None
-        shown = distinct if numbers is None else list(dict.fromkeys(numbers[~np.isnan(numbers)].tolist()))
-        columns.append(
-            Column(
-                name,
-                kind,
-                len(values) - len(known),
-                len(distinct),
-                len(values),
-                [plain(write(value), 20) for value in shown[:N_EXAMPLES]],
-            )
-        )
+        known = [value for value in (values if numbers is None else numbers).tolist() if not is_missing(value)]
+        distinct = list(dict.fromkeys(known))
+        write = ColumnFormat.fit(table, position, numbers)
+        examples = [plain(write(value), 20) for value in distinct[:N_EXAMPLES]]
+        columns.append(Column(name, kind, len(values) - len(known), len(distinct), len(values), examples))
     return columns
 
 
@@ -109,5 +97,7 @@ def suggest(columns: list[Column]) -> tuple[list[Column], list[Column]]:
     return context[:MOST_SUGGESTED], behavior[:MOST_SUGGESTED]
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') else name
+def _typed(columns: list[Column]) -> str:
+    """The names as a person types them in a shell."""
+    names = ['"' + c.name.replace('"', '""') + '"' if set(c.name) & set(',"') else c.name for c in columns]
+    return shlex.quote(",".join(names))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], bold: Sequence[bool] = ()) -> None:
     """A table for a person at a terminal; lines with tabs between the values for a program in a pipe.
 
-    The last column may be wrapped. `bold`: the rows that matter most.
+    The last column is text that may be wrapped. `bold`: the rows that matter most.
     """
     if not sys.stdout.isatty():
         for row in [headings, *rows]:
@@ -31,7 +31,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], bold: Se
     for place, row in enumerate(rows):
         # Text, never markup: a value may be "[red]".
         style = "bold" if place < len(bold) and bold[place] else ""
-        table.add_row(*(Text(cell, style=style) for cell in row))
+        table.add_row(*(Text(cell, style=style) for cell in row[:-1]), Text(row[-1]))
     Console().print(table)
 
 
@@ -48,18 +48,16 @@ def print_explanation(explanation: Explanation) -> None:
     """One explanation: tables at a terminal, and the same in plain text in a pipe."""
     from rich.console import Console
 
-    # A pipe has no width: wide enough for the tables, and no colours.
-    Console(width=None if sys.stdout.isatty() else 120, no_color=None if sys.stdout.isatty() else True).print(
-        explanation
-    )
+    if sys.stdout.isatty():
+        Console().print(explanation)
+    else:
+        # A pipe has no width: wide enough for the tables. No colours, whatever the environment says.
+        Console(width=120, force_terminal=False, color_system=None).print(explanation)
 
 
 def print_json(value: Any) -> None:
     """A value as JSON."""
     import json
 
-    print(json.dumps(value, ensure_ascii=not _is_unicode(), allow_nan=False, indent=2))
-
-
-def _is_unicode() -> bool:
-    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    # A letter beyond ASCII could steer a terminal.
+    print(json.dumps(value, ensure_ascii=sys.stdout.isatty(), allow_nan=False, indent=2))

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from paribus.formatting import plain
 from paribus.values import is_missing
 
 # How a column of numbers says that there is none, in lower case. In a column of texts these are texts.
@@ -200,7 +201,7 @@ def _check_mistake(raw: RawTable, name: str, cells: list[Any], floats: list[floa
     if not required and not (raw.wanted.strict and n_numbers > MOSTLY * len(known)):
         return
     row = floats.index(None)
-    shown = str(cells[row])[:40]
+    shown = plain(cells[row], 40)
     where = f"{raw.place(row)}: column '{name}' has '{shown}'"
     if required and n_numbers == 0:
         raise ValueError(f"{where}, and no numbers at all, so it cannot be behaviour")

@@ -18,8 +18,9 @@ def read_json_lines(name: str, lines: Iterator[str], choose: Choose) -> RawTable
         if not line.strip():
             continue
         row = _parse(name, number, line)
-        for key in row.keys() - columns.keys():
-            columns[key] = [None] * len(numbers)
+        for key in row:
+            if key not in columns:
+                columns[key] = [None] * len(numbers)
         for key, column in columns.items():
             column.append(row.get(key))
         numbers.append(number)

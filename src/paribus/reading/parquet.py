@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import re
+import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,12 @@ def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
     """Reads a Parquet file."""
     import duckdb
 
-    # Stars and brackets in the name are meant as they are.
-    literal = re.sub(r"([*?\[])", r"[\1]", str(path.resolve()))
     try:
-        with _connect() as connection:
-            relation = connection.from_parquet(literal)
+        with _connect() as connection, tempfile.TemporaryDirectory(prefix="paribus-") as folder:
+            # By a name of our own: stars, brackets and backslashes in a name mean something to duckdb.
+            link = os.path.join(folder, "table.parquet")
+            os.symlink(path.resolve(), link)
+            relation = connection.from_parquet(link)
             names = list(relation.columns)
             check_names(name, names)
             wanted = choose(names)

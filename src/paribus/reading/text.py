@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import BinaryIO
 
 from paribus.reading.columns import Note
@@ -62,8 +63,9 @@ def _lines(source: Source, encoding: str) -> Iterator[str]:
             "name the right encoding with --encoding"
         ) from None
     finally:
-        # Or it would close the stream, which is not its own.
-        stream.detach()
+        # Or it would close the stream, which is not its own, and may be closed already.
+        with suppress(ValueError):
+            stream.detach()
 
 
 def _sniff(name: str, stream: BinaryIO, note: Note) -> str:
