@@ -41,7 +41,7 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed-demo  ## install paribus and show what it does
-	@$(BIN)/python -m paribus.demo
+	@$(BIN)/paribus demo
 
 test: $(VENV)/.installed-test  ## run the tests and the examples in the docstrings
 	$(BIN)/python -m pytest --doctest-modules --pyargs paribus tests $(PYTEST_ARGS)
@@ -89,7 +89,7 @@ sanitize:  ## test the engine with the address and undefined-behaviour sanitizer
 	    $(SANITIZE_DIR)/venv/bin/python -m pytest --capture=sys $(SANITIZE_TESTS) $(PYTEST_ARGS)
 
 clean:  ## remove everything that make made
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist paribus-demo.html .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/.build-tools: pyproject.toml
 	@command -v "$(firstword $(CXX))" >/dev/null 2>&1 || \
