@@ -41,10 +41,12 @@ class Bars:
     """What the bars do not show."""
 
 
-def context_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats) -> Bars:
+def context_bars(
+    feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, most: int = MOST_CATEGORIES
+) -> Bars:
     """The bars of a contextual feature: `values` are those of the group, numbers or categories as objects."""
     if values.dtype == object:
-        return _category_bars(feature, values, weights)
+        return _category_bars(feature, values, weights, most)
     return _number_bars(feature, values, weights)
 
 
@@ -70,15 +72,15 @@ def _number_bars(feature: ContextFeature, values: Floats, weights: Floats) -> Ba
     return Bars(rows / len(values), counted, mine, edges, notes=tuple(notes))
 
 
-def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats) -> Bars:
+def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, most: int) -> Bars:
     rows, counted = Counter(values.tolist()), Counter[Hashable]()
     for value, weight in zip(values.tolist(), weights, strict=True):
         counted[value] += weight
     ranked = sorted(rows, key=lambda category: (-counted[category], -rows[category], str(category)))
-    shown = ranked[:MOST_CATEGORIES]
+    shown = ranked[:most]
     if feature.value not in shown:
         # The row's own category has a place even if nobody else is in it.
-        shown = [*shown[: MOST_CATEGORIES - 1], feature.value]
+        shown = [*shown[: most - 1], feature.value]
     labels = [feature.format(category) for category in shown]
     shares = [rows[category] / len(values) for category in shown]
     weighted = [float(counted[category]) for category in shown]
@@ -107,7 +109,7 @@ def window(values: Floats) -> tuple[float, float]:
     >>> window(np.array([0.0, 1.0, 2.0, 3.0]))
     (0.0, 3.0)
     >>> window(np.append(np.arange(1000.0), 1e9))
-    (0.0, 1968.0)
+    (0.0, 1970.0)
     """
     low, high = np.percentile(values, [1, 99], method="inverted_cdf")
     reach = high - low

@@ -19,7 +19,7 @@ AXIS, TOP, BOTTOM = 50, 10, HEIGHT - 10
 MIDDLE, BEAN, TICK, BOX = 112, 58, 26, 10
 # A value off the axis has a strip of its own, of this height, behind a break.
 STRIP = 26
-N_POINTS = 44
+N_POINTS = 36
 LETTER_SIZE = 12
 
 
@@ -57,10 +57,9 @@ def beanplot(feature: BehaviorFeature) -> Markup:
 def _axis(feature: BehaviorFeature, y: Scale, *, over: bool, under: bool) -> list[Markup]:
     write = feature.format
     whole = write.kind is Kind.NUMERIC and write.decimals == 0 and not write.scientific
-    marks = [line(AXIS, TOP, AXIS, BOTTOM, "axis")]
-    for value in ticks(y.low, y.high, 5, whole=whole):
-        marks.append(line(AXIS - 4, y(value), AXIS, y(value), "axis"))
-        marks.append(text(AXIS - 7, y(value) + 4, write.tick(value), "e"))
+    values = ticks(y.low, y.high, 5, whole=whole)
+    marks = [path(f"M{AXIS} {TOP}V{BOTTOM}" + "".join(f"M{AXIS - 4} {short(y(value))}h4" for value in values), "axis")]
+    marks += [text(AXIS - 7, y(value) + 4, write.tick(value), "e") for value in values]
     if over or under:
         at = TOP + STRIP - 6 if over else BOTTOM - STRIP + 6
         marks.append(path(box(AXIS - 2, at - 2, 4, 4), "gap"))
@@ -89,15 +88,7 @@ def _hidden(above: int, below: int) -> list[Markup]:
     return [text(AXIS + 6, place, f"{arrow} {count} more", "minor") for count, place, arrow in words if count]
 
 
-def bar(share: float, width: int = 80, height: int = 10) -> Markup:
+def bar(share: float) -> Markup:
     """A partial score as a bar on its way to the cap; the number stands beside it."""
-    return tag(
-        "svg",
-        path(box(0, 0, width, height), "track"),
-        path(box(0, 0, width * min(1.0, max(0.0, share)), height), "filled"),
-        class_="bar",
-        viewBox=f"0 0 {width} {height}",
-        width=str(width),
-        height=str(height),
-        aria_hidden="true",
-    )
+    percent = 100 * min(1.0, max(0.0, share))
+    return tag("svg", tag("rect", width=f"{percent:.0f}%", height="100%"), class_="bar", aria_hidden="true")

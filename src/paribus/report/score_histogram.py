@@ -11,7 +11,7 @@ from markupsafe import Markup
 from paribus.report.svg import Scale, box, line, path, picture, text, text_width, ticks
 from paribus.values import Floats
 
-WIDTH, HEIGHT = 360, 250
+WIDTH, HEIGHT = 360, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 6, 34, HEIGHT - 40
 N_BINS = 36
 LETTER_SIZE = 12
@@ -85,11 +85,12 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
         parts.append(text(LEFT - 6, y(step) + 4, f"{step:,.0f}", "e"))
     parts += [path(below, "counted"), path(above, "own"), line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
     for value in ticks(0.0, float(bins.edges[-1]), 6):
-        parts.append(text(x(value), BOTTOM + 16, f"{value:,.10g}", "m"))
+        words = f"{value:,.10g}"
+        parts.append(text(min(x(value), WIDTH - text_width(words, LETTER_SIZE) / 2), BOTTOM + 16, words, "m"))
     parts.append(text(RIGHT, HEIGHT - 6, "anomaly score →", "e name"))
     parts.append(text(0, 12, "↑ rows, logarithmic" if logarithmic else "↑ rows", "name"))
     n_flagged = int((scores > threshold).sum())
-    if 0 <= threshold <= bins.edges[-1]:
+    if 0 <= threshold <= bins.edges[-1] * (1 + 1e-9):
         at = x(threshold)
         words = f"threshold {threshold:.1f}"
         # Beside the line, on the side that has room.

@@ -143,7 +143,7 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale, rows: list[Named
         labels.append((row.name, a, b, radius))
     words = []
     for name, a, b, radius in labels[:MOST_LABELS]:
-        shown = fitted(name, 110, LETTER_SIZE)
+        shown = fitted(name.removeprefix("row "), 110, LETTER_SIZE)
         width = text_width(shown, LETTER_SIZE)
         for left, base in (
             (a + radius + 3, b + 4),
@@ -152,7 +152,8 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale, rows: list[Named
             (a - width / 2, b + radius + 12),
         ):
             frame = (left, base - 10, left + width, base + 3)
-            if left >= LEFT and left + width <= WIDTH and not any(_overlap(frame, other) for other in taken):
+            inside = left >= LEFT and left + width <= WIDTH and base <= BOTTOM - 2
+            if inside and not any(_overlap(frame, other) for other in taken):
                 taken.append(frame)
                 words.append(text(left, base, shown, "halo"))
                 break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import unicodedata
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def text(x: float, y: float, words: str, class_: str | None = None) -> Markup:
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """A straight line."""
-    return path(f"M{short(x1)} {short(y1)}L{short(x2)} {short(y2)}", class_)
+    return path(f"M{pair(x1, y1)}L{pair(x2, y2)}", class_)
 
 
 def path(way: str, class_: str) -> Markup:
@@ -62,13 +63,15 @@ def path(way: str, class_: str) -> Markup:
 
 def box(x: float, y: float, width: float, height: float) -> str:
     """A rectangle as a part of a path."""
-    return f"M{short(x)} {short(y)}h{short(width)}v{short(height)}h{short(-width)}z"
+    return f"M{pair(x, y)}h{short(width)}v{short(height)}h{short(-width)}z"
 
 
 def polygon(xs: Floats, ys: Floats) -> str:
     """A closed line through points as a part of a path."""
-    points = [f"{short(x)} {short(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
-    return f"M{'L'.join(points)}z"
+    # Steps from point to point, in whole tenths so that they add up, are shorter than places.
+    points = [(round(10 * x), round(10 * y)) for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
+    steps = [(c - a, d - b) for (a, b), (c, d) in itertools.pairwise(points)]
+    return f"M{pair(*(place / 10 for place in points[0]))}l{' '.join(pair(x / 10, y / 10) for x, y in steps)}z"
 
 
 def short(number: float) -> str:
@@ -79,6 +82,16 @@ def short(number: float) -> str:
     """
     written = f"{number:.1f}".removesuffix(".0")
     return "0" if written == "-0" else written
+
+
+def pair(x: float, y: float) -> str:
+    """Two lengths in a path.
+
+    >>> pair(1.5, -2), pair(0.25, 3)
+    ('1.5-2', '.2 3')
+    """
+    first, second = (short(number).replace("0.", ".") if abs(number) < 1 else short(number) for number in (x, y))
+    return first + second if second.startswith("-") else f"{first} {second}"
 
 
 @dataclass(frozen=True)
