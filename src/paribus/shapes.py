@@ -141,15 +141,17 @@ def bean_window(taus: Floats, value: float, lower: float, upper: float) -> tuple
 
 def density(percentiles: Floats, at: Floats) -> Floats:
     """The density that percentiles stand for, smoothed by a Gaussian kernel, largest value 1."""
-    deviation = float(percentiles.std())
-    quartiles = np.percentile(percentiles, [25, 75])
+    low, reach = percentiles[0], percentiles[-1] - percentiles[0]
+    if reach <= 0:
+        return np.zeros(len(at))
+    # In units of their range: squares of huge numbers would overflow.
+    points, places = (percentiles - low) / reach, (at - low) / reach
+    quartiles = np.percentile(points, [25, 75])
     spread = float(quartiles[1] - quartiles[0]) / 1.34
     # Where half of the distribution is one value, the deviation says more than the quartiles.
-    scale = min(deviation, spread) if spread > 0 else deviation / 3
-    if scale <= 0:
-        return np.zeros(len(at))
-    bandwidth = 0.9 * scale * len(percentiles) ** -0.2
-    kernels = np.exp(-0.5 * ((at[:, None] - percentiles[None, :]) / bandwidth) ** 2)
+    scale = min(float(points.std()), spread) if spread > 0 else float(points.std()) / 3
+    bandwidth = 0.9 * scale * len(points) ** -0.2
+    kernels = np.exp(-0.5 * ((places[:, None] - points[None, :]) / bandwidth) ** 2)
     heights = kernels.sum(axis=1)
     heights[(at < percentiles[0]) | (at > percentiles[-1])] = 0.0
     return np.asarray(heights / heights.max() if heights.max() > 0 else heights)

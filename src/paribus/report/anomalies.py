@@ -131,7 +131,7 @@ def _anomaly(
         circumstances=" · ".join(
             f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MOST_CIRCUMSTANCES]
         ),
-        warnings=tuple(f"{warning[0].upper()}{warning[1:]}." for warning in explanation.warnings),
+        warnings=tuple(f"{warning}." for warning in explanation.warnings),
         lines=tuple(_line(feature, limits) for feature in explanation.behavior[: limits.behavior]),
         n_more_lines=max(0, len(explanation.behavior) - limits.behavior),
         beans=tuple(Figure(plain(f.name, limits.name), _partial(f), beanplot(f)) for f in shown),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from paribus.report.svg import Scale, fitted, line, path, picture, short, tag, text, text_width, ticks
+from paribus.report.svg import LETTER_SIZE, Scale, fitted, line, path, picture, short, tag, text, text_width, tick_texts, ticks
 from paribus.shapes import Bars, context_bars
 from paribus.values import Floats, Kind
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 240, 128
 TOP, BOTTOM = 16, HEIGHT - 26
 # Horizontal bars for categories.
-LINE, LABEL, LETTER_SIZE, MOST_CATEGORIES = 19, 92, 12, 6
+LINE, LABEL, MOST_CATEGORIES = 19, 92, 6
 
 
 def context_profile(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats) -> Markup:
@@ -49,8 +49,8 @@ def _numbers(feature: ContextFeature, bars: Bars, edges: Floats, label: str) -> 
         marks = ticks(float(edges[0]), float(edges[-1]), 2 if is_time else 4, whole=whole, days=is_time)
     way = "".join(f"M{short(x(value))} {BOTTOM}v4" for value in marks)
     parts.append(path(f"M0 {BOTTOM}h{WIDTH}{way}", "axis"))
-    for value in marks:
-        words = feature.format.tick(value)
+    room = WIDTH / (len(marks) + 1)
+    for value, words in zip(marks, tick_texts(feature.format, marks, room), strict=True):
         # Within the picture.
         half = text_width(words, LETTER_SIZE) / 2
         parts.append(text(min(max(x(value), half), WIDTH - half), HEIGHT - 4, words, "m"))

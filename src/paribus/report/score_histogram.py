@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
-from paribus.report.svg import Scale, box, line, path, picture, text, text_width, ticks
+from paribus.report.svg import LETTER_SIZE, Scale, box, line, path, picture, text, text_width, ticks
 from paribus.values import Floats
 
 WIDTH, HEIGHT = 360, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 6, 34, HEIGHT - 40
 N_BINS = 36
-LETTER_SIZE = 12
 # Where the highest score is so many times the threshold, the axis ends before it.
 LONGEST_TAIL = 8.0
 

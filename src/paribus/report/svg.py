@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from paribus.formatting import plain
-from paribus.values import Floats
+from paribus.formatting import ColumnFormat, plain
+from paribus.values import Floats, Kind
 
-# The width of a usual letter, as a share of its height; letters of China, Japan and Korea are as wide as high.
-LETTER, WIDE_LETTER = 0.56, 1.0
+# The width of letters as a share of their height, in a broad font; those of China, Japan and Korea are as wide as high.
+LETTER, CAPITAL, BROAD, WIDE = 0.6, 0.76, 0.98, 1.0
+# Of texts in pictures; the style sheet has the same.
+LETTER_SIZE = 12
 DAY = 86_400e6
 
 
@@ -124,19 +126,52 @@ def ticks(low: float, high: float, most: int, *, whole: bool = False, days: bool
     unit = DAY if days and high - low > 2 * DAY else 1.0
     rough = (high - low) / unit / max(1, most)
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(step for step in (power, 2 * power, 2.5 * power, 5 * power, 10 * power) if step >= rough * 0.999)
-    if whole or unit == DAY:
-        step = max(1.0, float(math.ceil(step)))
-    step *= unit
+    whole = whole or unit == DAY
+    steps = (1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)
+    step = next(step * power for step in steps if step * power >= rough * 0.999)
+    step = unit * (max(1.0, step) if whole else step)
     first = math.ceil(low / step - 1e-9)
     count = min(most + 1, math.floor(high / step + 1e-9) - first + 1)
     return [float(f"{(first + i) * step:.12g}") for i in range(count)]
 
 
+def tick_texts(write: ColumnFormat, values: list[float], room: float) -> list[str]:
+    """Ticks in words: in full, or shortened if one of them is wider than there is room.
+
+    >>> tick_texts(ColumnFormat(Kind.NUMERIC), [0.0, 500_000.0, 1_000_000.0], room=40)
+    ['0', '500k', '1M']
+    >>> tick_texts(ColumnFormat(Kind.NUMERIC, decimals=8), [0.0, 0.00015], room=40)
+    ['0', '1.5e-4']
+    """
+    texts = [write.tick(value) for value in values]
+    if write.kind is Kind.TIME or all(text_width(text, LETTER_SIZE) <= room for text in texts):
+        return texts
+    return [_shortened(value) for value in values]
+
+
+def _shortened(value: float) -> str:
+    if 1e3 <= abs(value) < 1e9:
+        size, unit = (1e6, "M") if abs(value) >= 1e6 else (1e3, "k")
+        return f"{value / size:.8g}{unit}"
+    if value == 0 or 1e-3 <= abs(value) < 1e3:
+        return f"{value:.4g}"
+    mantissa, power = f"{value:.3e}".split("e")
+    return f"{float(mantissa):g}e{int(power)}"
+
+
 def text_width(words: str, size: float) -> float:
     """About how wide words are: nobody asks the font."""
-    letters = (WIDE_LETTER if unicodedata.east_asian_width(letter) in "WF" else LETTER for letter in words)
-    return size * sum(letters)
+    return size * sum(_letter_width(letter) for letter in words)
+
+
+def _letter_width(letter: str) -> float:
+    if unicodedata.combining(letter):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return WIDE
+    if letter in "mwMW@%&—…":
+        return BROAD
+    return CAPITAL if letter.isupper() else LETTER
 
 
 def fitted(words: str, width: float, size: float) -> str:
