@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 # Circumstances in the list.
 MOST_CIRCUMSTANCES = 4
-NEAREST = 10
 
 
 @dataclass(frozen=True)
@@ -88,6 +87,7 @@ class Anomaly:
     sentence: str
     circumstances: str
     warnings: tuple[str, ...]
+    n_more_warnings: int
     lines: tuple[FeatureLine, ...]
     n_more_lines: int
     beans: tuple[Figure, ...]
@@ -118,7 +118,7 @@ def _anomaly(
     shown = [f for f in explanation.behavior[: explanation.top] if not np.isnan(f.median)]
     return Anomaly(
         position=explanation.position,
-        name=names(explanation.position),
+        name=plain(names(explanation.position), limits.name),
         score=explanation.score,
         rank=explanation.rank,
         n_ranked=explanation.n_ranked,
@@ -127,11 +127,12 @@ def _anomaly(
         threshold=explanation.threshold,
         feature=plain(leading.name, limits.name),
         feature_place=view.behavior_names.index(leading.name),
-        sentence=f"{explanation.sentence}.",
+        sentence=f"{plain(explanation.sentence, limits.sentence)}.",
         circumstances=" · ".join(
             f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MOST_CIRCUMSTANCES]
         ),
-        warnings=tuple(f"{warning}." for warning in explanation.warnings),
+        warnings=tuple(f"{plain(w, limits.sentence)}." for w in explanation.warnings[: limits.warnings]),
+        n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
         lines=tuple(_line(feature, limits) for feature in explanation.behavior[: limits.behavior]),
         n_more_lines=max(0, len(explanation.behavior) - limits.behavior),
         beans=tuple(Figure(plain(f.name, limits.name), _partial(f), beanplot(f)) for f in shown),
@@ -198,7 +199,7 @@ def _nearest(
     limits: Limits,
 ) -> Nearest:
     assert explanation.position is not None
-    positions = explanation.reference_positions[:NEAREST]
+    positions = explanation.reference_positions[: limits.nearest]
     rows = np.append(explanation.position, positions)
     columns: list[Cell] = []
     cells: list[list[Cell]] = []
@@ -221,7 +222,7 @@ def _nearest(
         tuple(columns),
         lines[0],
         tuple(
-            (names(int(position)), lines[i + 1], f"{explanation.reference_distances[i]:.3f}", f"{weights[i]:.1%}")
+            (plain(names(int(position)), limits.name), lines[i + 1], f"{explanation.reference_distances[i]:.3f}", f"{weights[i]:.1%}")
             for i, position in enumerate(positions)
         ),
         n_columns - len(columns),

@@ -19,21 +19,25 @@ class Limits:
     """Contextual features with a picture, ..."""
     further: int
     """... and those in words."""
+    nearest: int
+    """The nearest rows, and the columns of their table."""
     nearest_context: int
-    """Columns in the table of the nearest rows."""
     nearest_behavior: int
     nearest_others: int
     name: int
     """Letters of a name, ..."""
     cell: int
-    """... and of a value in the table of the nearest rows."""
+    """... of a value in the table of the nearest rows, ..."""
+    sentence: int
+    """... and of a sentence or a warning."""
+    warnings: int
 
 
 # From all that is useful down to what always fits. The first that keeps the page small is taken.
 STEPS = (
-    Limits(12, 6, 10, 6, 6, 2, name=40, cell=24),
-    Limits(6, 4, 6, 4, 4, 1, name=32, cell=18),
-    Limits(3, 3, 0, 2, 3, 0, name=20, cell=12),
+    Limits(12, 6, 10, 10, 6, 6, 2, name=40, cell=24, sentence=3000, warnings=10),
+    Limits(6, 4, 6, 10, 4, 4, 1, name=32, cell=18, sentence=1500, warnings=5),
+    Limits(3, 2, 0, 6, 2, 3, 0, name=16, cell=10, sentence=400, warnings=2),
 )
 
 

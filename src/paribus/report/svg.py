@@ -16,6 +16,8 @@ from paribus.values import Floats, Kind
 LETTER, CAPITAL, BROAD, WIDE = 0.6, 0.76, 0.98, 1.0
 # Of texts in pictures; the style sheet has the same.
 LETTER_SIZE = 12
+# What a screen reader says of a picture.
+LONGEST_LABEL = 120
 DAY = 86_400e6
 
 
@@ -44,7 +46,7 @@ def picture(width: int, height: int, label: str, *children: str, class_: str | N
         width=str(width),
         height=str(height),
         role="img",
-        aria_label=plain(label, longest=400),
+        aria_label=plain(label, longest=LONGEST_LABEL),
     )
 
 
