@@ -23,11 +23,11 @@ from markupsafe import Markup
 
 from hostile import LABEL, NAMES, hostile_table
 from paribus import QCAD, datasets
+from paribus.formatting import ColumnFormat
 from paribus.report import page as report_page
 from paribus.report.score_histogram import score_bins
 from paribus.report.score_map import HEXAGON, Axis, NamedRow, _hexagons, score_map
 from paribus.report.svg import Scale, polygon, tag, text_width, ticks
-from paribus.formatting import ColumnFormat
 from paribus.values import Kind
 from tables import BEHAVIOR, CONTEXT, mixed_table
 
@@ -99,27 +99,20 @@ def test_the_page_says_what_was_compared(detector: QCAD, tmp_path: Path) -> None
     page = write(detector, tmp_path, top=5, title="Patients")
     words = " ".join(" ".join(check(page).texts).split())
     frame = mixed_table()
-    n_flagged = int((detector.labels_ == -1).sum())
     for expected in (
         "Patients",
         f"Each of {len(frame)} rows was compared with the {detector.n_neighbors_} rows most like it",
         "age, load and site",
         "pressure and pulse",
-        f"{n_flagged} flagged" if n_flagged else "0 flagged",
-        f"{int(frame[[*CONTEXT, *BEHAVIOR]].isna().sum().sum())} values missing",
+        f"flagged {int((detector.labels_ == -1).sum())}",
+        f"values missing {int(frame[[*CONTEXT, *BEHAVIOR]].isna().sum().sum())}",
         "n_trees 5",
         f"above {-detector.offset_:,.1f} are flagged",
         *(explanation.sentence for explanation in detector.explain_all(5)),
         *(warning for explanation in detector.explain_all(5) for warning in explanation.warnings),
     ):
-        assert expected in words or expected in " ".join(reversed(words.split())) or _swapped(expected, words), expected
+        assert expected in words
     assert page.count('<tbody id="row-') == 5
-
-
-def _swapped(expected: str, words: str) -> bool:
-    """A number may stand behind what it counts."""
-    number, _, what = expected.partition(" ")
-    return f"{what} {number}" in words
 
 
 def test_the_policy_allows_the_page_itself_and_nothing_else(detector: QCAD, tmp_path: Path) -> None:
@@ -165,7 +158,8 @@ def test_an_element_holds_any_text(words: str, value: str) -> None:
 def test_a_wide_table_with_long_names_stays_below_a_megabyte(name: str, tmp_path: Path) -> None:
     """Tests the worst case: 50 rows explained, many columns, names and values that grow when they are escaped."""
     random = np.random.default_rng(0)
-    table = {f"{i}{name}": random.choice(np.array([f"{name}{j}" for j in range(9)], dtype=object), 80) for i in range(40)}
+    values = np.array([f"{name}{i}" for i in range(9)], dtype=object)
+    table = {f"{i}{name}": random.choice(values, 80) for i in range(40)}
     context = list(table)
     table |= {f"b{i}{name}": random.normal(size=80) for i in range(20)}
     table |= {f"o{i}{name}": np.full(80, name) for i in range(4)}
@@ -228,7 +222,9 @@ def test_rows_are_named_by_a_column_the_index_or_their_position(tmp_path: Path) 
     assert first_name(pl.from_pandas(frame.assign(who=range(60))), id="who") == str(strangest)
 
 
-def test_bad_arguments_are_named_before_the_work(detector: QCAD, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_arguments_are_named_before_the_work(
+    detector: QCAD, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Tests that a wrong path, number or column is one sentence, and that nothing was explained by then."""
     monkeypatch.setattr(QCAD, "explain_all", lambda *_: pytest.fail("the work has begun"))
     with pytest.raises(FileNotFoundError, match="there is no folder"):
@@ -322,7 +318,7 @@ def test_hexagons_hold_their_rows() -> None:
     xs, ys = random.uniform(50, 350, 3_000), random.uniform(20, 260, 3_000)
     drawn = "".join(_hexagons(xs, ys))
     tops = np.array([[float(x), float(y)] for x, y in re.findall(r"M([\d.]+) ([\d.]+)l", drawn)])
-    centres = tops + [0, HEXAGON]
+    centres = tops + np.array([0, HEXAGON])
     distances = np.sqrt(((np.column_stack([xs, ys])[:, None] - centres[None]) ** 2).sum(axis=2)).min(axis=1)
     assert distances.max() <= HEXAGON + 0.2
 

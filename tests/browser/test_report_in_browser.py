@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import ADVICE, find_chromium, must_have_one
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from chromium import ADVICE, find_chromium, must_have_one
 from hostile import LABEL, NAMES, hostile_table
 from paribus import QCAD, datasets
 
@@ -205,7 +206,9 @@ def test_paper(open_page: OpenPage) -> None:
     assert page.locator(".panel:visible").count() == TOP
     assert page.locator("#search, #theme, #all, nav").locator("visible=true").count() == 0
     assert page.evaluate("getComputedStyle(document.querySelector('.panel')).color") == "rgb(28, 33, 38)"
-    assert page.evaluate("[...document.querySelectorAll('.sentence p')].every(p => p.scrollHeight <= p.clientHeight + 1)")
+    assert page.evaluate(
+        "[...document.querySelectorAll('.sentence p')].every(p => p.scrollHeight <= p.clientHeight + 1)"
+    )
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 
@@ -256,11 +259,11 @@ def test_screen_readers_find_their_way(open_page: OpenPage) -> None:
     page = open_page()
     page.get_by_role("button", name="Open all").click()
     for role in ("banner", "main", "contentinfo", "navigation", "search"):
-        assert page.get_by_role(role).count() == 1  # type: ignore[arg-type]
+        assert page.get_by_role(role).count() == 1
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map(it => Number(it.tagName[1]))")
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
     unnamed = page.evaluate(
         """[...document.querySelectorAll("svg, table, input, select, button, [role=region]")].filter((it) => !(
             it.getAttribute("aria-label") || it.getAttribute("aria-labelledby") || it.getAttribute("aria-hidden")
@@ -273,7 +276,7 @@ def test_screen_readers_find_their_way(open_page: OpenPage) -> None:
     assert len(ids) == len(set(ids))
 
 
-# Texts that lie on one another, or stick out of the page or of their picture. What scrolls in a box may be out of sight.
+# Texts that lie on one another, or stick out of the page or of their picture. What scrolls may be out of sight.
 _COVERED = """() => {
     const found = [];
     const area = (a, b) => Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left))
@@ -298,7 +301,8 @@ _COVERED = """() => {
     }
     for (const it of document.querySelectorAll("p, h1, h2, h3, h4, button, input, select, dd, dt, li, figure")) {
         const box = it.getBoundingClientRect();
-        if (!it.closest(".scroll, .skip") && box.width && box.right > innerWidth + 1) found.push(`wide: ${it.textContent}`);
+        const free = it.closest(".scroll, .skip");
+        if (!free && box.width && box.right > innerWidth + 1) found.push(`wide: ${it.textContent}`);
     }
     return found.slice(0, 10);
 }"""

@@ -99,17 +99,13 @@ class Anomaly:
     nearest: Nearest
 
 
-def anomalies(
-    view: FittedView, explanations: list[Explanation], names: RowNames, limits: Limits
-) -> list[Anomaly]:
+def anomalies(view: FittedView, explanations: list[Explanation], names: RowNames, limits: Limits) -> list[Anomaly]:
     """What the page says of each explained row."""
     others = _other_columns(view, names)
     return [_anomaly(view, explanation, names, others, limits) for explanation in explanations]
 
 
-def _anomaly(
-    view: FittedView, explanation: Explanation, names: RowNames, others: list[int], limits: Limits
-) -> Anomaly:
+def _anomaly(view: FittedView, explanation: Explanation, names: RowNames, others: list[int], limits: Limits) -> Anomaly:
     assert explanation.position is not None
     telling = _telling(explanation)
     pictured, unpictured = telling[: limits.profiles], telling[limits.profiles :]
@@ -171,7 +167,7 @@ def _line(feature: BehaviorFeature, limits: Limits) -> FeatureLine:
         plain(feature.name, limits.name),
         value if feature.direction == "missing" else f"{value}, {feature.direction}",
         feature.expectation,
-        "–" if np.isnan(feature.partial_score) else f"{feature.partial_score:.1f}",
+        "-" if np.isnan(feature.partial_score) else f"{feature.partial_score:.1f}",
         bar(np.nan_to_num(feature.partial_score) / FULL_SCORE),
         feature.stands_out,
     )
@@ -222,7 +218,12 @@ def _nearest(
         tuple(columns),
         lines[0],
         tuple(
-            (plain(names(int(position)), limits.name), lines[i + 1], f"{explanation.reference_distances[i]:.3f}", f"{weights[i]:.1%}")
+            (
+                plain(names(int(position)), limits.name),
+                lines[i + 1],
+                f"{explanation.reference_distances[i]:.3f}",
+                f"{weights[i]:.1%}",
+            )
             for i, position in enumerate(positions)
         ),
         n_columns - len(columns),
@@ -242,4 +243,3 @@ def _plain_value(value: Any, limits: Limits) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:,.6g}"
     return plain(value, limits.cell)
-

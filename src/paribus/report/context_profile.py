@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from paribus.report.svg import LETTER_SIZE, Scale, fitted, line, path, picture, short, tag, text, text_width, tick_texts, ticks
+from paribus.report.svg import (
+    LETTER_SIZE,
+    Scale,
+    fitted,
+    line,
+    path,
+    picture,
+    short,
+    tag,
+    text,
+    text_width,
+    tick_texts,
+    ticks,
+)
 from paribus.shapes import Bars, context_bars
 from paribus.values import Floats, Kind
 

@@ -44,7 +44,7 @@ def score_bins(scores: Floats, threshold: float) -> Histogram:
     if threshold >= width:
         width = threshold / math.ceil(threshold / width)
     n_bins = max(1, math.ceil(end / width - 1e-9))
-    edges = width * np.arange(n_bins + 1)
+    edges = width * np.arange(n_bins + 1, dtype=np.float64)
     inside = np.minimum(scores, edges[-1])
     # A score at the threshold itself is not above it: bins hold their upper end.
     places = np.clip(np.ceil(inside / width - 1e-9).astype(np.int64) - 1, 0, n_bins - 1)

@@ -76,7 +76,9 @@ def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float
     )
     if n_outside := int(outside.sum()):
         parts.append(text(RIGHT, 12, f"{n_outside:,} far out, drawn at the edge", "minor e"))
-    label = f"{len(xs):,} rows by {plain(x_axis.name)} and {plain(y_axis.name)}; {len(rows)} with the highest scores marked"
+    label = (
+        f"{len(xs):,} rows by {plain(x_axis.name)} and {plain(y_axis.name)}; {len(rows)} with the highest scores marked"
+    )
     return picture(WIDTH, HEIGHT, label, *parts, class_="wide")
 
 

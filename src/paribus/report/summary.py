@@ -106,7 +106,7 @@ def _context_line(column: ContextColumn) -> ColumnLine:
     known = column.values[~np.isnan(column.values)]
     missing = _missing(len(column.values) - len(known), len(column.values))
     if known.size == 0:
-        return ColumnLine(plain(column.name, LONGEST_NAME), "number", "–", missing, None)
+        return ColumnLine(plain(column.name, LONGEST_NAME), "number", "-", missing, None)
     if column.codes is None:
         kind = "date" if column.format.kind is Kind.TIME else "number"
         low, high = (column.format(value) for value in (known.min(), known.max()))
@@ -157,7 +157,9 @@ def _duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
     minutes = round(seconds / 60)
-    return f"{int(seconds) // 60} min {int(seconds) % 60} s" if seconds < 3600 else f"{minutes // 60} h {minutes % 60} min"
+    return (
+        f"{int(seconds) // 60} min {int(seconds) % 60} s" if seconds < 3600 else f"{minutes // 60} h {minutes % 60} min"
+    )
 
 
 def _words(names: list[str]) -> str:
