@@ -44,6 +44,7 @@ demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 	@$(BIN)/paribus demo
 
 test: $(VENV)/.installed-test  ## run the tests and the examples in the docstrings
+	@$(BIN)/python tests/browser/chromium.py
 	$(BIN)/python -m pytest --doctest-modules --pyargs paribus tests $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
+import typer.main
 
 from paribus import QCAD, cli, datasets
 from paribus.cli import options
@@ -109,12 +109,10 @@ def test_help_is_quick_and_names_the_commands(tmp_path: Path) -> None:
 
 def test_every_option_is_explained() -> None:
     """Tests that each option of each command has a help text, and each parameter of the detector an option."""
-    for command in ("detect", "explain", "fit", "score", "demo"):
-        result = CliRunner().invoke(cli.app, [command, "--help"], env={"COLUMNS": "200"})
-        assert result.exit_code == 0
-        for line in result.output.splitlines():
-            if line.startswith("  -"):
-                assert len(line.split("  ")) >= 3, line
+    for command in typer.main.get_command(cli.app).commands.values():  # type: ignore[attr-defined]
+        assert command.help
+        for parameter in command.params:
+            assert parameter.help, f"{command.name} {parameter.name}"
     detector = inspect.signature(QCAD).parameters
     ours = inspect.signature(options.parameters).parameters
     assert set(ours) == set(detector) - {"contextual", "behavioral", "categorical", "progress"}
@@ -134,7 +132,7 @@ def test_detect_writes_what_the_library_says(days: Path, tmp_path: Path) -> None
     best = detector.explain_all(4)
     assert [line[0] for line in lines[1:]] == [f"s{each.position}" for each in best]
     assert [line[3] for line in lines[1:]] == [str(each) for each in best]
-    rows = list(csv.DictReader((tmp_path / "s.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
     assert [row["id"] for row in rows] == [f"s{place}" for place in range(300)]
     assert [float(row["score"]) for row in rows] == detector.anomaly_scores_.tolist()
     assert [float(row["partial_rain"]) for row in rows] == detector.partial_scores_["rain"].tolist()
@@ -162,9 +160,9 @@ def test_json_has_the_explanations(days: Path, tmp_path: Path) -> None:
 
 def test_every_source_gives_the_same(days: Path, tmp_path: Path) -> None:
     """Tests standard input, gzip, Parquet, JSON lines and a database against the plain file."""
-    rows = list(csv.DictReader(days.open()))
+    rows = list(csv.DictReader(days.read_text().splitlines()))
     for row in rows:
-        row |= {name: float(row[name]) for name in ("elevation", "temperature", "rain", "wind")}  # type: ignore[arg-type]
+        row |= {name: float(row[name]) for name in ("elevation", "temperature", "rain", "wind")}
     (tmp_path / "d.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress(days.read_bytes()))
     import pyarrow as pa
@@ -202,7 +200,7 @@ def test_without_roles_the_columns_are_listed(days: Path, tmp_path: Path) -> Non
     odd.write_text(
         'a b,"c,d",\'e\',"x""y"\n' + "".join(f"{row % 3},k{row % 2},{row * 1.5},{row}\n" for row in range(30))
     )
-    code, out, _ = invoke("detect", odd)
+    _, out, _ = invoke("detect", odd)
     suggested = next(line for line in out.splitlines() if line.startswith("  paribus detect "))
     done = subprocess.run(
         suggested.strip().replace("paribus", COMMAND, 1) + " --n-trees 2", shell=True, capture_output=True, text=True
@@ -226,7 +224,7 @@ def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> No
     new.write_text("more,wind,rain,temperature,zone,elevation,month\nx,5,1,30,coast,10,January\nx,,,,coast,10,May\n")
     code, out, err = invoke("score", tmp_path / "m.paribus", new, "--json")
     assert code == 0
-    assert "1 row(s) get no score" in err
+    assert "1 rows get no score" in err
     found = json.loads(out)
     assert (found["rows"], found["scored"], len(found["top"])) == (2, 1, 1)
     row = {"month": "January", "elevation": 10.0, "zone": "coast", "temperature": 30.0, "rain": 1.0, "wind": 5.0}
@@ -264,7 +262,7 @@ def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Pat
     assert sorted(os.listdir(tmp_path / "pictures")) == names
     assert (tmp_path / "pictures" / "s137-context.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "pictures" / "s137-context.svg").read_bytes()
-    code, out, _ = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--json")
+    _, out, _ = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--json")
     assert json.loads(out) == json.loads(scores_of(days).explain(137).to_json())
 
 
@@ -385,12 +383,9 @@ def test_an_interrupt_ends_it_with_one_line(days: Path, tmp_path: Path, number: 
 def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
     """Tests that a closed pipe ends the command without a word."""
     script = f"{COMMAND} datasets | true; exit ${{PIPESTATUS[0]}}"
-    loop = f"for i in 1 2 3; do {COMMAND} datasets; done | head -n 1"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert result.stderr == ""
     assert result.returncode in (0, 141)
-    result = subprocess.run(["bash", "-c", loop], capture_output=True, text=True)
-    assert result.stderr == ""
 
 
 def in_terminal(*arguments: object, cwd: Path, **environment: str) -> str:

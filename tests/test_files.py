@@ -47,9 +47,14 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, error: BaseException, mes
     """Tests that whatever goes wrong while writing, the old file is as it was and no other is left behind."""
     path = tmp_path / "out.txt"
     path.write_bytes(b"old")
-    with pytest.raises(type(error), match=message), atomic_write(path) as file:
-        file.write(b"half of the new")
-        raise error
+
+    def write() -> None:
+        with atomic_write(path) as file:
+            file.write(b"half of the new")
+            raise error
+
+    with pytest.raises(type(error), match=message):
+        write()
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["out.txt"]
 
@@ -89,7 +94,7 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_what_cannot_be_written_is_said_before_the_work(tmp_path: Path) -> None:
     """Tests that a missing folder, a folder, a file in place of a folder and a bad name each give one sentence."""
     (tmp_path / "file").write_bytes(b"x")
-    with pytest.raises(FileNotFoundError, match="there is no folder '.*nowhere'"):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder '.*nowhere'"):
         check_writable(tmp_path / "nowhere" / "out.txt")
     with pytest.raises(IsADirectoryError, match="it is a folder"):
         check_writable(tmp_path)

@@ -359,7 +359,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_whole_number("top", top, 1)
         names = RowNames(self._table, id)
         target = check_writable(path)
-        page = make_page(self, top, title=title, names=names).encode()
+        page = make_page(self, top, title=title, names=names)
         with atomic_write(target) as file:
             file.write(page)
         return target

@@ -41,10 +41,12 @@ class Bars:
     """What the bars do not show."""
 
 
-def context_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats) -> Bars:
+def context_bars(
+    feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, most: int = MOST_CATEGORIES
+) -> Bars:
     """The bars of a contextual feature: `values` are those of the group, numbers or categories as objects."""
     if values.dtype == object:
-        return _category_bars(feature, values, weights)
+        return _category_bars(feature, values, weights, most)
     return _number_bars(feature, values, weights)
 
 
@@ -70,15 +72,15 @@ def _number_bars(feature: ContextFeature, values: Floats, weights: Floats) -> Ba
     return Bars(rows / len(values), counted, mine, edges, notes=tuple(notes))
 
 
-def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats) -> Bars:
+def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, most: int) -> Bars:
     rows, counted = Counter(values.tolist()), Counter[Hashable]()
     for value, weight in zip(values.tolist(), weights, strict=True):
         counted[value] += weight
     ranked = sorted(rows, key=lambda category: (-counted[category], -rows[category], str(category)))
-    shown = ranked[:MOST_CATEGORIES]
+    shown = ranked[:most]
     if feature.value not in shown:
         # The row's own category has a place even if nobody else is in it.
-        shown = [*shown[: MOST_CATEGORIES - 1], feature.value]
+        shown = [*shown[: most - 1], feature.value]
     labels = [feature.format(category) for category in shown]
     shares = [rows[category] / len(values) for category in shown]
     weighted = [float(counted[category]) for category in shown]
@@ -107,7 +109,7 @@ def window(values: Floats) -> tuple[float, float]:
     >>> window(np.array([0.0, 1.0, 2.0, 3.0]))
     (0.0, 3.0)
     >>> window(np.append(np.arange(1000.0), 1e9))
-    (0.0, 1968.0)
+    (0.0, 1970.0)
     """
     low, high = np.percentile(values, [1, 99], method="inverted_cdf")
     reach = high - low
@@ -139,15 +141,17 @@ def bean_window(taus: Floats, value: float, lower: float, upper: float) -> tuple
 
 def density(percentiles: Floats, at: Floats) -> Floats:
     """The density that percentiles stand for, smoothed by a Gaussian kernel, largest value 1."""
-    deviation = float(percentiles.std())
-    quartiles = np.percentile(percentiles, [25, 75])
+    low, reach = percentiles[0], percentiles[-1] - percentiles[0]
+    if reach <= 0:
+        return np.zeros(len(at))
+    # In units of their range: squares of huge numbers would overflow.
+    points, places = (percentiles - low) / reach, (at - low) / reach
+    quartiles = np.percentile(points, [25, 75])
     spread = float(quartiles[1] - quartiles[0]) / 1.34
     # Where half of the distribution is one value, the deviation says more than the quartiles.
-    scale = min(deviation, spread) if spread > 0 else deviation / 3
-    if scale <= 0:
-        return np.zeros(len(at))
-    bandwidth = 0.9 * scale * len(percentiles) ** -0.2
-    kernels = np.exp(-0.5 * ((at[:, None] - percentiles[None, :]) / bandwidth) ** 2)
+    scale = min(float(points.std()), spread) if spread > 0 else float(points.std()) / 3
+    bandwidth = 0.9 * scale * len(points) ** -0.2
+    kernels = np.exp(-0.5 * ((places[:, None] - points[None, :]) / bandwidth) ** 2)
     heights = kernels.sum(axis=1)
     heights[(at < percentiles[0]) | (at > percentiles[-1])] = 0.0
     return np.asarray(heights / heights.max() if heights.max() > 0 else heights)

@@ -25,6 +25,8 @@ Out = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 # Any other mistake is a bug, and its traceback is wanted.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
+INTERRUPTED = 128 + signal.SIGINT
+# Usage errors are click's, which typer has had inside of it for some time: this is where it is in both.
 USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 
 
@@ -203,12 +205,15 @@ def main() -> None:
     try:
         code = app(arguments, prog_name="paribus", standalone_mode=False)
         sys.stdout.flush()
-    except (KeyboardInterrupt, typer.Abort):
-        _stop("interrupted", 128 + signal.SIGINT)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has read enough. Python would complain again when it closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + signal.SIGPIPE)
+        _reader_is_gone()
+    except SystemExit as stop:
+        # That is how typer passes it on.
+        if isinstance(stop.__context__, BrokenPipeError):
+            _reader_is_gone()
+        raise
     except USAGE_ERROR as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "paribus"
@@ -217,7 +222,15 @@ def main() -> None:
         if debug:
             raise
         _stop(_reason(error), 2)
+    if code == INTERRUPTED:
+        _stop("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _reader_is_gone() -> NoReturn:
+    """Ends without a word. Python would complain again when it closes the output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os._exit(128 + signal.SIGPIPE)
 
 
 def _reason(error: Exception) -> str:

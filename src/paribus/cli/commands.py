@@ -114,13 +114,14 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     )
     table = source.read(lambda there: _check_columns(wanted, there))
     start = time.perf_counter()
-    with warnings_as_notes():
-        partial = detector.partial_scores(table.columns)
-        total = scoring.total(np.column_stack(list(partial.values())))
-        scores = Scores(total, partial, -detector.offset_, _labels(table, id))
-        highest = scores.highest(top)
-        strangest = {name: values[highest] for name, values in table.columns.items()}
-        explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
+    partial = detector.partial_scores(table.columns)
+    total = scoring.total(np.column_stack(list(partial.values())))
+    scores = Scores(total, partial, -detector.offset_, _labels(table, id))
+    highest = scores.highest(top)
+    strangest = {name: values[highest] for name, values in table.columns.items()}
+    explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
+    if n_unscored := int(np.isnan(total).sum()):
+        note(f"{n_unscored:,} rows get no score, for want of a behavioural value in them or in their reference group")
     _summarise(detector, table, scores, time.perf_counter() - start)
     if out is not None:
         write_scores(out, scores)

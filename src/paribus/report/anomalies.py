@@ -11,6 +11,7 @@ from markupsafe import Markup
 from paribus.formatting import plain
 from paribus.report.beanplot import bar, beanplot
 from paribus.report.context_profile import context_profile
+from paribus.report.limits import Limits
 from paribus.report.names import RowNames
 from paribus.scoring import FULL_SCORE
 from paribus.table import Table
@@ -21,15 +22,8 @@ if TYPE_CHECKING:
     from paribus.fitted_view import FittedView
     from paribus.profile import ContextFeature
 
-# What is shown at most, so that the page stays small however wide the table is.
-MOST_BEHAVIOR = 12
-MOST_PROFILES = 6
-MOST_FURTHER = 10
+# Circumstances in the list.
 MOST_CIRCUMSTANCES = 4
-NEAREST = 10
-NEAREST_CONTEXT, NEAREST_BEHAVIOR, NEAREST_OTHER = 6, 6, 2
-LONGEST_CELL = 24
-LONGEST_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -55,9 +49,8 @@ class FeatureLine:
 
     name: str
     value: str
-    median: str
-    interval: str
-    direction: str
+    """The actual one, and where it lies."""
+    expectation: str
     score: str
     bar: Markup = field(repr=False)
     stands_out: bool
@@ -94,6 +87,7 @@ class Anomaly:
     sentence: str
     circumstances: str
     warnings: tuple[str, ...]
+    n_more_warnings: int
     lines: tuple[FeatureLine, ...]
     n_more_lines: int
     beans: tuple[Figure, ...]
@@ -105,52 +99,54 @@ class Anomaly:
     nearest: Nearest
 
 
-def anomalies(view: FittedView, explanations: list[Explanation], names: RowNames) -> list[Anomaly]:
+def anomalies(view: FittedView, explanations: list[Explanation], names: RowNames, limits: Limits) -> list[Anomaly]:
     """What the page says of each explained row."""
     others = _other_columns(view, names)
-    return [_anomaly(view, explanation, names, others) for explanation in explanations]
+    return [_anomaly(view, explanation, names, others, limits) for explanation in explanations]
 
 
-def _anomaly(view: FittedView, explanation: Explanation, names: RowNames, others: list[int]) -> Anomaly:
+def _anomaly(view: FittedView, explanation: Explanation, names: RowNames, others: list[int], limits: Limits) -> Anomaly:
     assert explanation.position is not None
     telling = _telling(explanation)
-    pictured, further = telling[:MOST_PROFILES], telling[MOST_PROFILES : MOST_PROFILES + MOST_FURTHER]
+    pictured, unpictured = telling[: limits.profiles], telling[limits.profiles :]
+    further = unpictured[: limits.further]
     leading = explanation.leading
     shown = [f for f in explanation.behavior[: explanation.top] if not np.isnan(f.median)]
     return Anomaly(
         position=explanation.position,
-        name=names(explanation.position),
+        name=plain(names(explanation.position), limits.name),
         score=explanation.score,
         rank=explanation.rank,
         n_ranked=explanation.n_ranked,
         lower=_percent(explanation.percentile),
         is_flagged=explanation.is_anomaly,
         threshold=explanation.threshold,
-        feature=plain(leading.name, LONGEST_NAME),
+        feature=plain(leading.name, limits.name),
         feature_place=view.behavior_names.index(leading.name),
-        sentence=f"{explanation.sentence}.",
+        sentence=f"{plain(explanation.sentence, limits.sentence)}.",
         circumstances=" · ".join(
-            f"{plain(f.name, LONGEST_CELL)} {plain(f.text, LONGEST_NAME)}" for f in telling[:MOST_CIRCUMSTANCES]
+            f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MOST_CIRCUMSTANCES]
         ),
-        warnings=tuple(f"{warning[0].upper()}{warning[1:]}." for warning in explanation.warnings),
-        lines=tuple(_line(feature) for feature in explanation.behavior[:MOST_BEHAVIOR]),
-        n_more_lines=max(0, len(explanation.behavior) - MOST_BEHAVIOR),
-        beans=tuple(Figure(plain(f.name, LONGEST_NAME), _partial(f), beanplot(f)) for f in shown),
+        warnings=tuple(f"{plain(w, limits.sentence)}." for w in explanation.warnings[: limits.warnings]),
+        n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
+        lines=tuple(_line(feature, limits) for feature in explanation.behavior[: limits.behavior]),
+        n_more_lines=max(0, len(explanation.behavior) - limits.behavior),
+        beans=tuple(Figure(plain(f.name, limits.name), _partial(f), beanplot(f)) for f in shown),
         profiles=tuple(
             Figure(
-                plain(f.name, LONGEST_NAME),
-                plain(f.text, LONGEST_NAME),
+                plain(f.name, limits.name),
+                plain(f.text, limits.name),
                 context_profile(f, explanation.reference_values(f), leading.weights),
             )
             for f in pictured
         ),
         further=tuple(
-            (plain(f.name, LONGEST_NAME), plain(f.text, LONGEST_NAME), plain(f.group_text, 2 * LONGEST_NAME))
+            (plain(f.name, limits.name), plain(f.text, limits.name), plain(f.group_text, 2 * limits.name))
             for f in further
         ),
-        n_more_further=max(0, len(telling) - MOST_PROFILES - MOST_FURTHER),
+        n_more_further=len(unpictured) - len(further),
         n_compared=len(explanation.reference_positions),
-        nearest=_nearest(view, explanation, telling, names, others),
+        nearest=_nearest(view, explanation, telling, names, others, limits),
     )
 
 
@@ -165,15 +161,13 @@ def _telling(explanation: Explanation) -> list[ContextFeature]:
     )
 
 
-def _line(feature: BehaviorFeature) -> FeatureLine:
-    known, write = not np.isnan(feature.median), feature.format
+def _line(feature: BehaviorFeature, limits: Limits) -> FeatureLine:
+    value = feature.text.removeprefix(plain(feature.name)).strip()
     return FeatureLine(
-        plain(feature.name, LONGEST_NAME),
-        write(feature.value),
-        write(feature.median) if known else "–",
-        f"{write(feature.lower)} to {write(feature.upper)}" if known else "–",
-        feature.direction,
-        "–" if np.isnan(feature.partial_score) else f"{feature.partial_score:.1f}",
+        plain(feature.name, limits.name),
+        value if feature.direction == "missing" else f"{value}, {feature.direction}",
+        feature.expectation,
+        "-" if np.isnan(feature.partial_score) else f"{feature.partial_score:.1f}",
         bar(np.nan_to_num(feature.partial_score) / FULL_SCORE),
         feature.stands_out,
     )
@@ -193,25 +187,30 @@ def _percent(share: float) -> str:
 
 
 def _nearest(
-    view: FittedView, explanation: Explanation, telling: list[ContextFeature], names: RowNames, others: list[int]
+    view: FittedView,
+    explanation: Explanation,
+    telling: list[ContextFeature],
+    names: RowNames,
+    others: list[int],
+    limits: Limits,
 ) -> Nearest:
     assert explanation.position is not None
-    positions = explanation.reference_positions[:NEAREST]
+    positions = explanation.reference_positions[: limits.nearest]
     rows = np.append(explanation.position, positions)
     columns: list[Cell] = []
     cells: list[list[Cell]] = []
-    for feature in telling[:NEAREST_CONTEXT]:
+    for feature in telling[: limits.nearest_context]:
         column = view.context[view.context_place(feature.name)]
-        columns.append(Cell(plain(feature.name, LONGEST_CELL), column.codes is None))
-        cells.append([Cell(plain(column.format(v), LONGEST_CELL), column.codes is None) for v in column.decode(rows)])
-    for judged in explanation.behavior[:NEAREST_BEHAVIOR]:
+        columns.append(Cell(plain(feature.name, limits.cell), column.codes is None))
+        cells.append([Cell(plain(column.format(v), limits.cell), column.codes is None) for v in column.decode(rows)])
+    for judged in explanation.behavior[: limits.nearest_behavior]:
         values = view.behavior[rows, view.behavior_place(judged.name)]
-        columns.append(Cell(plain(judged.name, LONGEST_CELL), True))
+        columns.append(Cell(plain(judged.name, limits.cell), True))
         cells.append([Cell(judged.format(value), True) for value in values])
     taken = Table(view.table.take(rows))
-    for other in others[:NEAREST_OTHER]:
-        columns.append(Cell(plain(view.table.name(other), LONGEST_CELL)))
-        cells.append([Cell(_plain_value(value)) for value in taken.cells(other)])
+    for other in others[: limits.nearest_others]:
+        columns.append(Cell(plain(view.table.name(other), limits.cell)))
+        cells.append([Cell(_plain_value(value, limits)) for value in taken.cells(other)])
     lines = list(zip(*cells, strict=True))
     weights = explanation.leading.weights
     n_columns = len(view.context) + len(view.behavior_names) + len(others)
@@ -219,7 +218,12 @@ def _nearest(
         tuple(columns),
         lines[0],
         tuple(
-            (names(int(position)), lines[i + 1], f"{explanation.reference_distances[i]:.3f}", f"{weights[i]:.1%}")
+            (
+                plain(names(int(position)), limits.name),
+                lines[i + 1],
+                f"{explanation.reference_distances[i]:.3f}",
+                f"{weights[i]:.1%}",
+            )
             for i, position in enumerate(positions)
         ),
         n_columns - len(columns),
@@ -233,9 +237,9 @@ def _other_columns(view: FittedView, names: RowNames) -> list[int]:
     return [p for p in range(table.n_columns) if table.name(p) not in roles and p != names.column]
 
 
-def _plain_value(value: Any) -> str:
+def _plain_value(value: Any, limits: Limits) -> str:
     if is_missing(value):
         return "missing"
     if isinstance(value, float | np.floating):
         return f"{value:,.6g}"
-    return plain(value, LONGEST_CELL)
+    return plain(value, limits.cell)

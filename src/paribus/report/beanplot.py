@@ -7,20 +7,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from paribus.report.svg import Scale, box, line, path, picture, polygon, short, tag, text, text_width, ticks
+from paribus.report.svg import (
+    LETTER_SIZE,
+    Scale,
+    box,
+    line,
+    path,
+    picture,
+    polygon,
+    short,
+    tag,
+    text,
+    text_width,
+    tick_texts,
+    ticks,
+)
 from paribus.shapes import bean_window, density
-from paribus.values import Kind
 
 if TYPE_CHECKING:
     from paribus.explanation import BehaviorFeature
 
 WIDTH, HEIGHT = 176, 232
-AXIS, TOP, BOTTOM = 50, 10, HEIGHT - 10
-MIDDLE, BEAN, TICK, BOX = 112, 58, 26, 10
+TOP, BOTTOM = 10, HEIGHT - 10
+# The axis has the room that its labels need, within these bounds; the bean has the rest.
+NARROWEST_AXIS, WIDEST_AXIS = 50.0, 100.0
+ROOM_FOR_LABELS = 42
+TICK, BOX = 0.45, 0.17
 # A value off the axis has a strip of its own, of this height, behind a break.
 STRIP = 26
-N_POINTS = 44
-LETTER_SIZE = 12
+N_POINTS = 36
 
 
 def beanplot(feature: BehaviorFeature) -> Markup:
@@ -29,13 +44,19 @@ def beanplot(feature: BehaviorFeature) -> Markup:
     low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
     over, under = feature.value > high, feature.value < low
     y = Scale(low, high, BOTTOM - 6 - STRIP * under, TOP + 6 + STRIP * over)
+    whole = feature.format.decimals == 0 and not feature.format.scientific
+    marks = ticks(low, high, 5, whole=whole)
+    labels = tick_texts(feature.format, marks, ROOM_FOR_LABELS)
+    widest = max((text_width(label, LETTER_SIZE) for label in labels), default=0.0)
+    axis = min(WIDEST_AXIS, max(NARROWEST_AXIS, widest + 9))
+    middle, half = (axis + WIDTH - 2) / 2, (WIDTH - axis - 10) / 2
     at = np.linspace(max(low, taus[0]), min(high, taus[-1]), N_POINTS)
-    half = BEAN * density(taus, at)
+    widths = half * density(taus, at)
     heights = np.array([y(value) for value in at])
-    bean = polygon(np.append(MIDDLE + half, MIDDLE - half[::-1]), np.append(heights, heights[::-1]))
-    if not half.any():
+    bean = polygon(np.append(middle + widths, middle - widths[::-1]), np.append(heights, heights[::-1]))
+    if not widths.any():
         # One value: the bean is a bar.
-        bean = box(MIDDLE - BEAN, y(taus[0]) - 4, 2 * BEAN, 8)
+        bean = box(middle - half, y(taus[0]) - 4, 2 * half, 8)
     first, third = np.percentile(taus, [25, 75], method="inverted_cdf")
     shown = taus[(taus >= low) & (taus <= high)]
     places = dict.fromkeys(short(y(tau)) for tau in shown)
@@ -44,31 +65,28 @@ def beanplot(feature: BehaviorFeature) -> Markup:
         HEIGHT,
         f"{feature.text}, {feature.direction}; expected: {feature.expectation}",
         path(bean, "bean"),
-        path("".join(f"M{MIDDLE - TICK} {place}h{2 * TICK}" for place in places), "tau"),
-        path(box(MIDDLE - BOX, y(third), 2 * BOX, y(first) - y(third)), "box"),
-        line(MIDDLE - BOX, y(feature.median), MIDDLE + BOX, y(feature.median), "median"),
-        *_axis(feature, y, over=over, under=under),
-        *_hidden(int((taus > high).sum()), int((taus < low).sum())),
-        *_value(feature, y, over=over, under=under),
+        path("".join(f"M{short(middle - TICK * half)} {place}h{short(2 * TICK * half)}" for place in places), "tau"),
+        path(box(middle - BOX * half, y(third), 2 * BOX * half, y(first) - y(third)), "box"),
+        line(middle - BOX * half, y(feature.median), middle + BOX * half, y(feature.median), "median"),
+        *_axis(axis, marks, labels, y, over=over, under=under),
+        *_hidden(axis, int((taus > high).sum()), int((taus < low).sum())),
+        *_value(feature, axis, y, over=over, under=under),
         class_="beanplot",
     )
 
 
-def _axis(feature: BehaviorFeature, y: Scale, *, over: bool, under: bool) -> list[Markup]:
-    write = feature.format
-    whole = write.kind is Kind.NUMERIC and write.decimals == 0 and not write.scientific
-    marks = [line(AXIS, TOP, AXIS, BOTTOM, "axis")]
-    for value in ticks(y.low, y.high, 5, whole=whole):
-        marks.append(line(AXIS - 4, y(value), AXIS, y(value), "axis"))
-        marks.append(text(AXIS - 7, y(value) + 4, write.tick(value), "e"))
+def _axis(axis: float, values: list[float], labels: list[str], y: Scale, *, over: bool, under: bool) -> list[Markup]:
+    ways = "".join(f"M{short(axis - 4)} {short(y(value))}h4" for value in values)
+    parts = [path(f"M{short(axis)} {TOP}V{BOTTOM}{ways}", "axis")]
+    parts += [text(axis - 7, y(value) + 4, label, "e") for value, label in zip(values, labels, strict=True)]
     if over or under:
         at = TOP + STRIP - 6 if over else BOTTOM - STRIP + 6
-        marks.append(path(box(AXIS - 2, at - 2, 4, 4), "gap"))
-        marks.append(path(f"M{AXIS - 4} {at}l8-4M{AXIS - 4} {at + 4}l8-4", "axis"))
-    return marks
+        parts.append(path(box(axis - 2, at - 2, 4, 4), "gap"))
+        parts.append(path(f"M{short(axis - 4)} {at}l8-4M{short(axis - 4)} {at + 4}l8-4", "axis"))
+    return parts
 
 
-def _value(feature: BehaviorFeature, y: Scale, *, over: bool, under: bool) -> list[Markup]:
+def _value(feature: BehaviorFeature, axis: float, y: Scale, *, over: bool, under: bool) -> list[Markup]:
     if not np.isfinite(feature.value):
         return []
     at = TOP + 6 if over else BOTTOM - 6 if under else y(feature.value)
@@ -76,28 +94,15 @@ def _value(feature: BehaviorFeature, y: Scale, *, over: bool, under: bool) -> li
     # On the side of the middle, where there is room.
     below = at < (TOP + BOTTOM) / 2
     words = f"{arrow}{feature.format(feature.value)}"
-    return [
-        line(MIDDLE - BEAN, at, MIDDLE + BEAN, at, "actual"),
-        text(
-            max(MIDDLE + BEAN, AXIS + 6 + text_width(words, LETTER_SIZE)), at + (15 if below else -6), words, "value e"
-        ),
-    ]
+    return [line(axis + 4, at, WIDTH - 6, at, "actual"), text(WIDTH - 6, at + (15 if below else -6), words, "value e")]
 
 
-def _hidden(above: int, below: int) -> list[Markup]:
+def _hidden(axis: float, above: int, below: int) -> list[Markup]:
     words = [(above, TOP + 2, "↑"), (below, BOTTOM, "↓")]
-    return [text(AXIS + 6, place, f"{arrow} {count} more", "minor") for count, place, arrow in words if count]
+    return [text(axis + 6, place, f"{arrow} {count} more", "minor") for count, place, arrow in words if count]
 
 
-def bar(share: float, width: int = 80, height: int = 10) -> Markup:
+def bar(share: float) -> Markup:
     """A partial score as a bar on its way to the cap; the number stands beside it."""
-    return tag(
-        "svg",
-        path(box(0, 0, width, height), "track"),
-        path(box(0, 0, width * min(1.0, max(0.0, share)), height), "filled"),
-        class_="bar",
-        viewBox=f"0 0 {width} {height}",
-        width=str(width),
-        height=str(height),
-        aria_hidden="true",
-    )
+    percent = 100 * min(1.0, max(0.0, share))
+    return tag("svg", tag("rect", width=f"{percent:.0f}%", height="100%"), class_="bar", aria_hidden="true")

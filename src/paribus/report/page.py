@@ -17,6 +17,7 @@ from paribus import palette
 from paribus.formatting import ColumnFormat, plain
 from paribus.report.anomalies import anomalies
 from paribus.report.beanplot import beanplot
+from paribus.report.limits import STEPS, most_bytes
 from paribus.report.names import RowNames
 from paribus.report.score_histogram import score_histogram
 from paribus.report.score_map import Axis, NamedRow, score_map
@@ -31,29 +32,39 @@ DEFAULT_TITLE = "Unusual rows, given their circumstances"
 LONGEST_TITLE = 120
 
 
-def make_page(detector: QCAD, top: int, *, title: str | None = None, names: RowNames) -> str:
-    """The whole page as text."""
+def make_page(detector: QCAD, top: int, *, title: str | None = None, names: RowNames) -> bytes:
+    """The whole page, in UTF-8: as much as is useful, and no more than fits."""
     view = detector._get_view()
     explanations = detector.explain_all(top)
-    shown = anomalies(view, explanations, names)
-    rows = [NamedRow(anomaly.position, anomaly.name, anomaly.score) for anomaly in shown]
-    summary = summarize(view, shown, detector.n_neighbors_, detector.fit_seconds_, detector.get_params(deep=False))
     style, script = Markup(_template("report.css").render(palette=palette)), Markup(_template("report.js").render())
-    return _template("report.html").render(
-        title=plain(title or DEFAULT_TITLE, LONGEST_TITLE),
-        summary=summary,
-        anomalies=shown,
-        heading=names.heading,
-        histogram=score_histogram(view.sorted_scores, view.threshold),
-        map=_map(view, rows),
-        example=beanplot(explanations[0].leading) if explanations else "",
-        style=style,
-        style_hash=_sha256(style),
-        script=script,
-        script_hash=_sha256(script),
-        version=version("paribus"),
-        written=datetime.now().astimezone(),
-    )
+    page = b""
+    for limits in STEPS:
+        shown = anomalies(view, explanations, names, limits)
+        rows = [NamedRow(anomaly.position, anomaly.name, anomaly.score) for anomaly in shown]
+        page = (
+            _template("report.html")
+            .render(
+                title=plain(title or DEFAULT_TITLE, LONGEST_TITLE),
+                summary=summarize(
+                    view, shown, detector.n_neighbors_, detector.fit_seconds_, detector.get_params(deep=False)
+                ),
+                anomalies=shown,
+                heading=names.heading,
+                histogram=score_histogram(view.sorted_scores, view.threshold),
+                map=_map(view, rows),
+                example=beanplot(explanations[0].leading),
+                style=style,
+                style_hash=_sha256(style),
+                script=script,
+                script_hash=_sha256(script),
+                version=version("paribus"),
+                written=datetime.now().astimezone(),
+            )
+            .encode()
+        )
+        if len(page) < most_bytes(len(shown)):
+            break
+    return page
 
 
 def _map(view: FittedView, rows: list[NamedRow]) -> Markup:

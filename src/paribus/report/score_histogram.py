@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
-from paribus.report.svg import Scale, box, line, path, picture, text, text_width, ticks
+from paribus.report.svg import LETTER_SIZE, Scale, box, line, path, picture, text, text_width, ticks
 from paribus.values import Floats
 
-WIDTH, HEIGHT = 360, 250
+WIDTH, HEIGHT = 360, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 6, 34, HEIGHT - 40
 N_BINS = 36
-LETTER_SIZE = 12
 # Where the highest score is so many times the threshold, the axis ends before it.
 LONGEST_TAIL = 8.0
 
@@ -45,7 +44,7 @@ def score_bins(scores: Floats, threshold: float) -> Histogram:
     if threshold >= width:
         width = threshold / math.ceil(threshold / width)
     n_bins = max(1, math.ceil(end / width - 1e-9))
-    edges = width * np.arange(n_bins + 1)
+    edges = width * np.arange(n_bins + 1, dtype=np.float64)
     inside = np.minimum(scores, edges[-1])
     # A score at the threshold itself is not above it: bins hold their upper end.
     places = np.clip(np.ceil(inside / width - 1e-9).astype(np.int64) - 1, 0, n_bins - 1)
@@ -85,11 +84,12 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
         parts.append(text(LEFT - 6, y(step) + 4, f"{step:,.0f}", "e"))
     parts += [path(below, "counted"), path(above, "own"), line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
     for value in ticks(0.0, float(bins.edges[-1]), 6):
-        parts.append(text(x(value), BOTTOM + 16, f"{value:,.10g}", "m"))
+        words = f"{value:,.10g}"
+        parts.append(text(min(x(value), WIDTH - text_width(words, LETTER_SIZE) / 2), BOTTOM + 16, words, "m"))
     parts.append(text(RIGHT, HEIGHT - 6, "anomaly score →", "e name"))
     parts.append(text(0, 12, "↑ rows, logarithmic" if logarithmic else "↑ rows", "name"))
     n_flagged = int((scores > threshold).sum())
-    if 0 <= threshold <= bins.edges[-1]:
+    if 0 <= threshold <= bins.edges[-1] * (1 + 1e-9):
         at = x(threshold)
         words = f"threshold {threshold:.1f}"
         # Beside the line, on the side that has room.

@@ -9,13 +9,25 @@ import numpy as np
 from markupsafe import Markup
 
 from paribus.formatting import ColumnFormat, plain
-from paribus.report.svg import Scale, fitted, line, path, picture, short, tag, text, text_width, ticks
+from paribus.report.svg import (
+    LETTER_SIZE,
+    Scale,
+    fitted,
+    line,
+    path,
+    picture,
+    short,
+    tag,
+    text,
+    text_width,
+    tick_texts,
+    ticks,
+)
 from paribus.shapes import window
 from paribus.values import Floats, Kind
 
 WIDTH, HEIGHT = 360, 300
 LEFT, RIGHT, TOP, BOTTOM = 50, WIDTH - 10, 26, HEIGHT - 40
-LETTER_SIZE = 12
 # More rows are drawn as hexagons, the darker the more rows there are: the page stays small.
 MOST_DOTS = 2_000
 HEXAGON = 6.0
@@ -84,15 +96,16 @@ def _places(scale: Scale, values: Floats) -> Floats:
 
 def _frame(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale) -> list[Markup]:
     parts = [line(LEFT, TOP, LEFT, BOTTOM, "axis"), line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
-    for value in _ticks(x_axis.format, x, 5):
-        words = x_axis.format.tick(value)
+    values = _ticks(x_axis.format, x, 5)
+    for value, words in zip(values, tick_texts(x_axis.format, values, 55), strict=True):
         parts.append(text(min(x(value), WIDTH - text_width(words, LETTER_SIZE) / 2), BOTTOM + 16, words, "m"))
         parts.append(line(x(value), BOTTOM, x(value), BOTTOM + 4, "axis"))
-    for value in _ticks(y_axis.format, y, 5):
-        parts.append(text(LEFT - 6, y(value) + 4, y_axis.format.tick(value), "e"))
+    values = _ticks(y_axis.format, y, 5)
+    for value, words in zip(values, tick_texts(y_axis.format, values, LEFT - 8), strict=True):
+        parts.append(text(LEFT - 6, y(value) + 4, words, "e"))
         parts.append(line(LEFT - 4, y(value), LEFT, y(value), "axis"))
     parts.append(text(RIGHT, HEIGHT - 6, f"{fitted(x_axis.name, WIDTH - 40, LETTER_SIZE)} →", "e name"))
-    parts.append(text(0, 12, f"↑ {fitted(y_axis.name, WIDTH / 2, LETTER_SIZE)}", "name"))
+    parts.append(text(0, 12, f"↑ {fitted(y_axis.name, 150, LETTER_SIZE)}", "name"))
     return parts
 
 
@@ -145,7 +158,7 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale, rows: list[Named
         labels.append((row.name, a, b, radius))
     words = []
     for name, a, b, radius in labels[:MOST_LABELS]:
-        shown = fitted(name, 110, LETTER_SIZE)
+        shown = fitted(name.removeprefix("row "), 110, LETTER_SIZE)
         width = text_width(shown, LETTER_SIZE)
         for left, base in (
             (a + radius + 3, b + 4),
@@ -154,7 +167,8 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale, rows: list[Named
             (a - width / 2, b + radius + 12),
         ):
             frame = (left, base - 10, left + width, base + 3)
-            if left >= LEFT and left + width <= WIDTH and not any(_overlap(frame, other) for other in taken):
+            inside = left >= LEFT and left + width <= WIDTH and TOP + 4 <= base <= BOTTOM - 2
+            if inside and not any(_overlap(frame, other) for other in taken):
                 taken.append(frame)
                 words.append(text(left, base, shown, "halo"))
                 break

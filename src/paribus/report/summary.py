@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus.formatting import listed, plain
-from paribus.report.anomalies import LONGEST_NAME, Anomaly
+from paribus.report.anomalies import Anomaly
 from paribus.values import Kind
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Names in a sentence, and features in a table, at most.
 MOST_NAMED = 5
 MOST_LISTED = 60
+LONGEST_NAME = 40
 # They say who does the work, not what is done.
 NOT_METHOD = ("contextual", "behavioral", "categorical", "n_jobs", "progress")
 
@@ -93,7 +94,9 @@ def summarize(
         n_more_behavior=max(0, len(names) - MOST_LISTED),
         n_missing=n_missing,
         parameters=tuple(
-            (name, plain(value, LONGEST_NAME)) for name, value in sorted(parameters.items()) if name not in NOT_METHOD
+            (name, plain(value, LONGEST_NAME))
+            for name, value in sorted({**parameters, "n_neighbors": n_neighbors}.items())
+            if name not in NOT_METHOD
         ),
         leading=tuple((place, names[place], count) for place, count in sorted(leads.items())),
     )
@@ -103,7 +106,7 @@ def _context_line(column: ContextColumn) -> ColumnLine:
     known = column.values[~np.isnan(column.values)]
     missing = _missing(len(column.values) - len(known), len(column.values))
     if known.size == 0:
-        return ColumnLine(plain(column.name, LONGEST_NAME), "number", "–", missing, None)
+        return ColumnLine(plain(column.name, LONGEST_NAME), "number", "-", missing, None)
     if column.codes is None:
         kind = "date" if column.format.kind is Kind.TIME else "number"
         low, high = (column.format(value) for value in (known.min(), known.max()))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import unicodedata
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from paribus.formatting import plain
-from paribus.values import Floats
+from paribus.formatting import ColumnFormat, plain
+from paribus.values import Floats, Kind
 
-# The width of a usual letter, as a share of its height; letters of China, Japan and Korea are as wide as high.
-LETTER, WIDE_LETTER = 0.56, 1.0
+# The width of letters as a share of their height, in a broad font; those of China, Japan and Korea are as wide as high.
+LETTER, CAPITAL, BROAD, WIDE = 0.6, 0.76, 0.98, 1.0
+# Of texts in pictures; the style sheet has the same.
+LETTER_SIZE = 12
+# What a screen reader says of a picture.
+LONGEST_LABEL = 120
 DAY = 86_400e6
 
 
@@ -41,7 +46,7 @@ def picture(width: int, height: int, label: str, *children: str, class_: str | N
         width=str(width),
         height=str(height),
         role="img",
-        aria_label=plain(label, longest=400),
+        aria_label=plain(label, longest=LONGEST_LABEL),
     )
 
 
@@ -52,7 +57,7 @@ def text(x: float, y: float, words: str, class_: str | None = None) -> Markup:
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     """A straight line."""
-    return path(f"M{short(x1)} {short(y1)}L{short(x2)} {short(y2)}", class_)
+    return path(f"M{pair(x1, y1)}L{pair(x2, y2)}", class_)
 
 
 def path(way: str, class_: str) -> Markup:
@@ -62,13 +67,15 @@ def path(way: str, class_: str) -> Markup:
 
 def box(x: float, y: float, width: float, height: float) -> str:
     """A rectangle as a part of a path."""
-    return f"M{short(x)} {short(y)}h{short(width)}v{short(height)}h{short(-width)}z"
+    return f"M{pair(x, y)}h{short(width)}v{short(height)}h{short(-width)}z"
 
 
 def polygon(xs: Floats, ys: Floats) -> str:
     """A closed line through points as a part of a path."""
-    points = [f"{short(x)} {short(y)}" for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
-    return f"M{'L'.join(points)}z"
+    # Steps from point to point, in whole tenths so that they add up, are shorter than places.
+    points = [(round(10 * x), round(10 * y)) for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
+    steps = [(c - a, d - b) for (a, b), (c, d) in itertools.pairwise(points)]
+    return f"M{pair(*(place / 10 for place in points[0]))}l{' '.join(pair(x / 10, y / 10) for x, y in steps)}z"
 
 
 def short(number: float) -> str:
@@ -79,6 +86,16 @@ def short(number: float) -> str:
     """
     written = f"{number:.1f}".removesuffix(".0")
     return "0" if written == "-0" else written
+
+
+def pair(x: float, y: float) -> str:
+    """Two lengths in a path.
+
+    >>> pair(1.5, -2), pair(0.25, 3)
+    ('1.5-2', '.2 3')
+    """
+    first, second = (short(number).replace("0.", ".") if abs(number) < 1 else short(number) for number in (x, y))
+    return first + second if second.startswith("-") else f"{first} {second}"
 
 
 @dataclass(frozen=True)
@@ -111,19 +128,52 @@ def ticks(low: float, high: float, most: int, *, whole: bool = False, days: bool
     unit = DAY if days and high - low > 2 * DAY else 1.0
     rough = (high - low) / unit / max(1, most)
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(step for step in (power, 2 * power, 2.5 * power, 5 * power, 10 * power) if step >= rough * 0.999)
-    if whole or unit == DAY:
-        step = max(1.0, float(math.ceil(step)))
-    step *= unit
+    whole = whole or unit == DAY
+    steps = (1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)
+    step = next(step * power for step in steps if step * power >= rough * 0.999)
+    step = unit * (max(1.0, step) if whole else step)
     first = math.ceil(low / step - 1e-9)
     count = min(most + 1, math.floor(high / step + 1e-9) - first + 1)
     return [float(f"{(first + i) * step:.12g}") for i in range(count)]
 
 
+def tick_texts(write: ColumnFormat, values: list[float], room: float) -> list[str]:
+    """Ticks in words: in full, or shortened if one of them is wider than there is room.
+
+    >>> tick_texts(ColumnFormat(Kind.NUMERIC), [0.0, 500_000.0, 1_000_000.0], room=40)
+    ['0', '500k', '1M']
+    >>> tick_texts(ColumnFormat(Kind.NUMERIC, decimals=8), [0.0, 0.00015], room=40)
+    ['0', '1.5e-4']
+    """
+    texts = [write.tick(value) for value in values]
+    if write.kind is Kind.TIME or all(text_width(text, LETTER_SIZE) <= room for text in texts):
+        return texts
+    return [_shortened(value) for value in values]
+
+
+def _shortened(value: float) -> str:
+    if 1e3 <= abs(value) < 1e9:
+        size, unit = (1e6, "M") if abs(value) >= 1e6 else (1e3, "k")
+        return f"{value / size:.8g}{unit}"
+    if value == 0 or 1e-3 <= abs(value) < 1e3:
+        return f"{value:.4g}"
+    mantissa, power = f"{value:.3e}".split("e")
+    return f"{float(mantissa):g}e{int(power)}"
+
+
 def text_width(words: str, size: float) -> float:
     """About how wide words are: nobody asks the font."""
-    letters = (WIDE_LETTER if unicodedata.east_asian_width(letter) in "WF" else LETTER for letter in words)
-    return size * sum(letters)
+    return size * sum(_letter_width(letter) for letter in words)
+
+
+def _letter_width(letter: str) -> float:
+    if unicodedata.combining(letter):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return WIDE
+    if letter in "mwMW@%&—…":
+        return BROAD
+    return CAPITAL if letter.isupper() else LETTER
 
 
 def fitted(words: str, width: float, size: float) -> str:
