@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus.archive import DamagedError, ForeignError, read_archive, write_archive
+from paribus.arguments import MAX_NEIGHBORS
 from paribus.encoding import ContextEncoding
 from paribus.files import AnyPath, atomic_write
 from paribus.fitted import Fitted
 from paribus.forests import N_DEPTHS, ForestPlan
 from paribus.parameters import MAX_TREES
-from paribus.reference import MAX_NEIGHBORS
 from paribus.stored_columns import moments, pack, pack_category, unpack, unpack_category
 from paribus.table import LARGEST_NUMBER, MAX_CONTEXTUAL, Floats, Roles, Table
 from paribus.values import Kind

@@ -1,4 +1,7 @@
-"""What the commands do. Imported when one of them runs: the help does not wait for it."""
+"""What the commands do. Imported when one of them runs: the help does not wait for it.
+
+The detector, which takes the longest, is imported when there is a table for it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paribus import QCAD, __version__, scoring
 from paribus.cli.columns import ChosenColumns
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
@@ -26,6 +29,9 @@ from paribus.reading import ReadTable, Wanted
 from paribus.reading.columns import all_columns
 from paribus.score_file import Scores, check_score_file, write_scores
 from paribus.table import NamedRows
+
+if TYPE_CHECKING:
+    from paribus import QCAD
 
 
 def detect(
@@ -101,6 +107,8 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     if out is not None:
         check_score_file(out)
     check_outputs([source.file, str(model)], {"--out": out})
+    from paribus import QCAD, scoring
+
     detector = QCAD.load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
     check_parameters(detector)
     names = [*detector.contextual_features_, *detector.behavioral_features_]
@@ -156,10 +164,12 @@ def _fit(
 ) -> tuple[QCAD, ReadTable]:
     """A detector that has learnt from the table. `asked`: a row that must be there, or the work would be in vain."""
     chosen = ChosenColumns(roles)
-    check_parameters(QCAD([], **parameters))
+    check_parameters(SimpleNamespace(progress=False, **parameters))
     table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
+    from paribus import QCAD
+
     detector = QCAD(
         chosen.contextual or [],
         chosen.behavioral,
@@ -219,6 +229,8 @@ def _print_top(
     positions: Any,
     as_json: bool,
 ) -> None:
+    from paribus import __version__
+
     ranks = scores.rank
     if not as_json:
         print_anomalies(
