@@ -42,10 +42,12 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed-demo  ## install paribus and show what it does
-	@$(BIN)/python -m paribus.demo
+	@$(BIN)/paribus demo
 
 test: $(VENV)/.installed-test  ## run the tests, and the examples in the docstrings and the docs
-	$(BIN)/python -m pytest --doctest-modules --doctest-glob='*.md' --pyargs paribus tests docs $(PYTEST_ARGS)
+	@$(BIN)/python tests/browser/chromium.py
+	$(BIN)/python -m pytest --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
+	    $(if $(PARIBUS_DATA),,--ignore=docs/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing
 	$(BIN)/ruff check .
@@ -93,7 +95,7 @@ sanitize:  ## test the engine with the address and undefined-behaviour sanitizer
 	    $(SANITIZE_DIR)/venv/bin/python -m pytest --capture=sys $(SANITIZE_TESTS) $(PYTEST_ARGS)
 
 clean:  ## remove everything that make made
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist paribus-demo.html .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/.build-tools: pyproject.toml
 	@command -v "$(firstword $(CXX))" >/dev/null 2>&1 || \

@@ -387,9 +387,11 @@ def test_an_error_in_the_progress_function_stops_the_work() -> None:
 
 
 def test_the_progress_bar_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests that progress=True shows a bar with the number of rows."""
+    """Tests that progress=True shows a bar with the number of rows, and not among the results."""
     QCAD([0], progress=True).fit(np.random.default_rng(0).normal(size=(50, 3)))
-    assert "50/50" in capsys.readouterr().out
+    captured = capsys.readouterr()
+    assert "50/50" in captured.err
+    assert captured.out == ""
 
 
 def test_ctrl_c_stops_within_a_second() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 LARGEST_SEED = 2**32 - 1
+# The engine counts positions in a reference group in 16 bits.
+MAX_NEIGHBORS = 65_535
 
 
 def is_number(value: Any) -> bool:

@@ -1,8 +1,9 @@
-"""`python -m paribus.demo`: the strangest days of a made-up country's weather, each with the reason."""
+"""`paribus demo`: the strangest days of a made-up country's weather, each with the reason."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 from rich import box
@@ -10,12 +11,15 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from paribus import QCAD, datasets
+from paribus.files import check_writable
 
 TOP = 10
 
 
-def main() -> None:
-    """Finds the anomalies of the bundled weather table and prints them."""
+def run(report: Path | None = None) -> None:
+    """Finds the anomalies of the bundled weather table, prints them, and writes a report if it is told where."""
+    if report is not None:
+        check_writable(report)
     console = Console()
     weather = datasets.load("weather")
     n_rows = len(weather.table["month"])
@@ -53,7 +57,10 @@ def main() -> None:
         )
     console.print(shown)
     console.print("Many of these values are ordinary in the whole table. They are rare where they stand.")
+    if report is not None:
+        detector.report(report, title="Strange days in a made-up country")
+        console.print(f"\nThe report is in {report}.", markup=False, highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -20,9 +22,12 @@ from paribus.arguments import check_whole_number
 from paribus.encoding import ContextEncoding, encode_behavior
 from paribus.explainer import Findings, explain
 from paribus.explanation import Explanation
+from paribus.files import AnyPath, atomic_write, check_writable
+from paribus.fitted import Fitted
 from paribus.fitted_view import FittedView
 from paribus.forests import ForestPlan, resolve_max_features
 from paribus.formatting import ColumnFormat
+from paribus.model_file import load_model, save_model
 from paribus.parallel import resolve_n_jobs
 from paribus.parameters import check_parameters
 from paribus.profile import context_columns
@@ -88,8 +93,12 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Minus the score above which a row is an anomaly.
     n_neighbors_ : int
         The size of the reference groups.
+    fit_seconds_ : float
+        How long the fit took.
     contextual_features_, behavioral_features_ : list of str
         Their names (positions, as text, if the table had none).
+    categories_ : dict
+        The categories of each contextual feature that has some, sorted.
 
     Examples
     --------
@@ -146,6 +155,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             The table.
         y : ignored
         """
+        start = time.perf_counter()
         check_parameters(self)
         n_threads = resolve_n_jobs(self.n_jobs)
         table = Table(X)
@@ -185,30 +195,23 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         _warn_unscored(scores)
 
         # All at once, when nothing can fail any more.
-        self.n_features_in_ = table.n_columns
-        if table.names is not None:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self.n_neighbors_ = n_neighbors
-        self.contextual_features_ = [table.name(p) for p in roles.contextual]
-        self.behavioral_features_ = names
-        self._roles = roles
-        self._encoding = encoding
-        self._context = context
-        self._behavior = behavior
-        self._tie_order = tie_order
-        self._plan = plan
-        self._clip = self.clip
-        self._partial = partial
-        self._reach = reach
-        self._table = table.copy()
-        self._engine: Engine | None = engine
-        self._view: FittedView | None = None
-        self.partial_scores_ = self._as_table(table, partial)
-        self.anomaly_scores_ = scores
-        self.offset_ = -scoring.threshold(scores, self.contamination)
-        self.labels_ = self._label(scores)
+        threshold = scoring.threshold(scores, self.contamination)
+        seconds = time.perf_counter() - start
+        fitted = Fitted(
+            table.copy(),
+            roles,
+            encoding,
+            context,
+            behavior,
+            tie_order,
+            plan,
+            self.clip,
+            partial,
+            reach,
+            threshold,
+            seconds,
+        )
+        self._remember(fitted, engine)
         return self
 
     def anomaly_score(self, rows: Any) -> Floats:
@@ -318,6 +321,100 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         positions = chosen.tolist() if rows is None else [None] * len(chosen)
         return self._explain(Table(table.take(chosen)), positions, top)
 
+    def report(self, path: AnyPath, top: int = 50, *, title: str | None = None, id: str | int | None = None) -> Path:
+        """Writes one HTML page about the fitted table and its highest scores, to look at, send or print.
+
+        The page needs no network and no other file. It replaces an older one only when it is complete.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it.
+        top : int
+            How many rows to explain, from the highest score downwards.
+        title : str, optional
+            What stands over the page.
+        id : name or position of a column, optional
+            What to call the rows; by default their labels in a pandas index, or their positions.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.report(f"{folder}/weather.html", top=5, title="Strange days").read_text()[:15]
+        '<!doctype html>'
+        """
+        from paribus.report import make_page
+        from paribus.report.names import RowNames
+
+        check_is_fitted(self)
+        check_whole_number("top", top, 1)
+        names = RowNames(self._table, id)
+        target = check_writable(path)
+        page = make_page(self, top, title=title, names=names)
+        with atomic_write(target) as file:
+            file.write(page)
+        return target
+
+    def save(self, path: AnyPath) -> None:
+        """Writes the fitted detector to a file, for `load`: all of it, or nothing.
+
+        The file is a zip archive of JSON and numpy arrays, without pickle. It holds the fitted rows.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.save(f"{folder}/weather.paribus")
+        ...     loaded = QCAD.load(f"{folder}/weather.paribus")
+        >>> bool((loaded.anomaly_score(weather.table) == detector.anomaly_scores_).all())
+        True
+        """
+        check_is_fitted(self)
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "progress"}
+        fitted = Fitted(
+            self._table,
+            self._roles,
+            self._encoding,
+            self._context,
+            self._behavior,
+            self._tie_order,
+            self._plan,
+            self._clip,
+            self._partial,
+            self._reach,
+            -self.offset_,
+            self.fit_seconds_,
+        )
+        save_model(path, parameters, fitted)
+
+    @classmethod
+    def load(cls, path: AnyPath) -> QCAD:
+        """A detector from a file that `save` wrote. It gives the same answers, to the last bit.
+
+        No file can make it run code. A table of original rows, as in `Explanation.reference`, is a dict of columns
+        unless the fitted one was an array: the file knows no dataframe library. A random generator and a progress
+        function are not saved.
+        """
+        parameters, fitted = load_model(path)
+        if not {"contextual"} <= parameters.keys() <= set(cls._get_param_names()) - {"progress"}:
+            raise ValueError(f"{path} is damaged: its parameters are not those of a detector")
+        detector = cls(**parameters)
+        check_parameters(detector)
+        detector._remember(fitted, None)
+        return detector
+
     def score_samples(self, X: Any) -> Floats:
         """Minus the anomaly score: scikit-learn's sign, lower is more anomalous."""
         return -self.anomaly_score(X)
@@ -333,6 +430,40 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def fit_predict(self, X: Any, y: None = None) -> npt.NDArray[np.int64]:
         """Fits, and returns the labels of the fitted rows."""
         return self.fit(X).labels_
+
+    def _remember(self, fitted: Fitted, engine: Engine | None) -> None:
+        """Makes this a fitted detector."""
+        table, roles = fitted.table, fitted.roles
+        self.n_features_in_ = table.n_columns
+        if table.names is not None:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_neighbors_ = len(fitted.plan.multiplicities)
+        self.contextual_features_ = [table.name(p) for p in roles.contextual]
+        self.behavioral_features_ = [table.name(p) for p in roles.behavioral]
+        self.categories_ = {
+            name: list(codes)
+            for name, codes in zip(self.contextual_features_, fitted.encoding.codes, strict=True)
+            if codes is not None
+        }
+        self._roles = roles
+        self._encoding = fitted.encoding
+        self._context = fitted.context
+        self._behavior = fitted.behavior
+        self._tie_order = fitted.tie_order
+        self._plan = fitted.plan
+        self._clip = fitted.clip
+        self._partial = fitted.partial
+        self._reach = fitted.reach
+        self._table = table
+        self._engine = engine
+        self._view: FittedView | None = None
+        self.partial_scores_ = self._as_table(table, fitted.partial)
+        self.anomaly_scores_ = scoring.total(fitted.partial)
+        self.offset_ = -fitted.threshold
+        self.labels_ = self._label(self.anomaly_scores_)
+        self.fit_seconds_ = fitted.seconds
 
     def _read(self, rows: Any) -> Table:
         check_is_fitted(self)

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ SAMPLE = 10_000
 MOST_DECIMALS = 4
 # Invisible, and part of the spelling of Persian, Hindi and many emoji.
 JOINERS = "\u200c\u200d"
+# Accents on one letter: more than any language has tower over the line.
+MOST_MARKS = 4
 MICROSECONDS_A_DAY = 86_400_000_000
 
 
@@ -79,6 +82,17 @@ class ColumnFormat:
         # Not -0.0.
         return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
 
+    def tick(self, value: float) -> str:
+        """A round value on an axis: as many digits as it needs.
+
+        >>> ColumnFormat(Kind.NUMERIC, decimals=3).tick(2500.0)
+        '2,500'
+        """
+        if self.kind is Kind.TIME:
+            return self._moment(value)
+        text = f"{value:.4g}" if self.scientific else f"{value:,.10g}" if self.grouped else f"{value:.10g}"
+        return "0" if text == "-0" else text
+
     def telling_apart(self, first: float, *others: float) -> ColumnFormat:
         """The same format, with more decimals if a number would otherwise look like one that it is not."""
         if self.kind is not Kind.NUMERIC:
@@ -110,12 +124,20 @@ def plain(text: object, longest: int = LONGEST_TEXT) -> str:
     'aaaa…'
     """
     # Far more than is shown, so that a huge text costs nothing.
-    visible = "".join(
-        " " if character.isspace() else character
-        for character in str(text)[: 20 * longest]
-        if character.isspace() or character in JOINERS or unicodedata.category(character)[0] != "C"
-    )
-    line = " ".join(visible.split())
+    return _one_line(str(text)[: 20 * longest], longest)
+
+
+@lru_cache(maxsize=4096)
+def _one_line(text: str, longest: int) -> str:
+    visible: list[str] = []
+    n_marks = 0
+    for character in text:
+        category = unicodedata.category(character)[0]
+        n_marks = n_marks + 1 if category == "M" else 0
+        if n_marks > MOST_MARKS or (category == "C" and not character.isspace() and character not in JOINERS):
+            continue
+        visible.append(" " if character.isspace() else character)
+    line = " ".join("".join(visible).split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from paribus.arguments import check_whole_number, is_number
+from paribus.arguments import MAX_NEIGHBORS, check_whole_number, is_number
 from paribus.progress import check_progress
-from paribus.reference import MAX_NEIGHBORS
 
 MAX_TREES = 10_000
 

@@ -17,14 +17,18 @@ def check_progress(progress: Progress) -> None:
 
 @contextmanager
 def reporter(progress: Progress, n_rows: int, what: str) -> Iterator[Callable[[int], object] | None]:
-    """A function of the number of rows done: a bar on the terminal for True, the caller's own function, or None."""
+    """A function of the number of rows done: a bar on the terminal for True, the caller's own function, or None.
+
+    The bar goes to standard error: what a program prints may be piped into another.
+    """
     if callable(progress):
         yield lambda n_done: progress(n_done, n_rows)
     elif progress:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns) as bar:
+        with Progress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task(what, total=n_rows)
             yield lambda n_done: bar.update(task, completed=n_done)
     else:

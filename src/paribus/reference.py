@@ -10,12 +10,11 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from paribus._core import Engine
+from paribus.arguments import MAX_NEIGHBORS
 from paribus.encoding import ContextEncoding
 from paribus.parallel import resolve_n_jobs
 from paribus.progress import Progress, check_progress, reporter
 from paribus.table import Columns, Floats, Table, assign_context, find_like
-
-MAX_NEIGHBORS = 65_535
 
 
 def gower_neighbors(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paribus.formatting import called
+from paribus.palette import BLUE, VERMILION
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from paribus.explanation import BehaviorFeature, Explanation
     from paribus.profile import ContextFeature
 
-# The colours of the pictures: what comparable rows show, and the row itself.
-EXPECTED, ACTUAL = "#0072b2", "#d55e00"
 BEHAVIOR_HEADINGS = ("behaviour", "value", "score", "share", "median", "90 % there", "so it is")
 CONTEXT_HEADINGS = ("context", "value", "most of those it is compared with", "in all rows")
 BAR_WIDTH, BAR_HEIGHT = 180, 14
@@ -121,7 +120,7 @@ def _bar(feature: BehaviorFeature) -> str:
     return (
         f'<svg width="{BAR_WIDTH}" height="{BAR_HEIGHT}" role="img" aria-label="{escape(feature.expectation)}">'
         f'<line x1="{x(feature.percentiles[0])}" x2="{x(feature.percentiles[-1])}" y1="{middle}" y2="{middle}" '
-        f'stroke="{EXPECTED}" stroke-width="1.5"/>'
-        f'<rect x="{x(feature.lower)}" y="3" width="{bar:.1f}" height="{BAR_HEIGHT - 6}" fill="{EXPECTED}"/>'
-        f'<rect x="{x(feature.value) - 1.25:.1f}" y="0" width="2.5" height="{BAR_HEIGHT}" fill="{ACTUAL}"/></svg>'
+        f'stroke="{BLUE}" stroke-width="1.5"/>'
+        f'<rect x="{x(feature.lower)}" y="3" width="{bar:.1f}" height="{BAR_HEIGHT - 6}" fill="{BLUE}"/>'
+        f'<rect x="{x(feature.value) - 1.25:.1f}" y="0" width="2.5" height="{BAR_HEIGHT}" fill="{VERMILION}"/></svg>'
     )

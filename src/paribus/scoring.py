@@ -8,6 +8,8 @@ from paribus.table import Floats
 
 # The scale of scores when nothing is clipped: that of the default clip.
 DEFAULT_CLIP = 10.0
+# What the cap of a partial score is called.
+FULL_SCORE = 100.0
 
 
 def rescale(raw: Floats, clip: float | None) -> Floats:
@@ -23,7 +25,7 @@ def rescale(raw: Floats, clip: float | None) -> Floats:
     """
     cap = (DEFAULT_CLIP if clip is None else clip) / 100.0
     cut = raw if clip is None or raw.shape[1] == 1 else np.minimum(raw, cap)
-    return cut * (100.0 / cap)
+    return cut * (FULL_SCORE / cap)
 
 
 def total(partial: Floats) -> Floats:

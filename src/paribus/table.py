@@ -23,6 +23,14 @@ LARGEST_NUMBER = 1e250
 MAX_CONTEXTUAL = 65_535
 
 
+class NamedRows(dict[str, Any]):
+    """A dict of columns whose rows have names, as those of a pandas table with an index have."""
+
+    def __init__(self, columns: Mapping[str, Any], labels: npt.NDArray[Any]) -> None:
+        super().__init__(columns)
+        self.labels = labels
+
+
 class Table:
     """A table of the caller's, read column by column.
 
@@ -30,6 +38,8 @@ class Table:
     ----------
     data : dataframe or array
         A pandas, polars or pyarrow table, a dict of columns, or whatever numpy makes a two-dimensional array of.
+    labels : array, optional
+        What the rows are called, if the table has no index of its own that says so.
 
     Examples
     --------
@@ -40,7 +50,8 @@ class Table:
     ['a', None]
     """
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: Any, labels: npt.NDArray[Any] | None = None) -> None:
+        self._labels = data.labels if isinstance(data, NamedRows) else labels
         self._frame: nw.DataFrame[Any] | None = None
         self._array: npt.NDArray[Any] | None = None
         self._mapping: dict[Any, npt.NDArray[Any]] | None = None
@@ -131,7 +142,20 @@ class Table:
 
     def copy(self) -> Table:
         """The same table, out of reach of later changes by its owner."""
-        return Table(self._frame.clone() if self._frame is not None else self.take(np.arange(self.n_rows)))
+        same = self._frame.clone() if self._frame is not None else self.take(np.arange(self.n_rows))
+        return Table(same, self._labels)
+
+    def values(self, position: int) -> npt.NDArray[Any]:
+        """A column as numpy has it: of numbers or moments where it can be, else of objects."""
+        if self._frame is not None and self._series(position).dtype.is_numeric():
+            series = self._series(position)
+            return series_to_floats(series) if series.null_count() else np.asarray(series.to_numpy())
+        return self._values(position)
+
+    @property
+    def array_type(self) -> np.dtype[Any] | None:
+        """The type of the array that the table is, if it is one."""
+        return None if self._array is None else self._array.dtype
 
     def take(self, rows: npt.NDArray[np.int64], extra: Mapping[str, npt.NDArray[Any]] | None = None) -> Any:
         """These rows as a table of the caller's type, with more columns to their right."""
@@ -150,11 +174,19 @@ class Table:
     def find_row(self, label: Hashable) -> int:
         """The position of the row that the caller's index calls so."""
         index = self._index
-        if index is None:
+        if index is None and self._labels is None:
             raise ValueError(f"the fitted table has no index to find {label!r} in: name a row by its position, from 0")
         try:
-            found = np.arange(self.n_rows)[index.get_loc(label)].reshape(-1)
-        except (KeyError, TypeError):
+            if index is None:
+                assert self._labels is not None
+                # Text can name a moment.
+                sought = self._labels.dtype.type(label) if self._labels.dtype.kind in "mM" else label
+                found = np.flatnonzero(self._labels == sought)
+            else:
+                found = np.arange(self.n_rows)[index.get_loc(label)].reshape(-1)
+        except (KeyError, TypeError, ValueError):
+            found = np.arange(0)
+        if len(found) == 0:
             raise ValueError(f"the fitted table has no row {label!r} in its index") from None
         if len(found) > 1:
             raise ValueError(
@@ -164,15 +196,35 @@ class Table:
 
     def texts(self, column: ColumnKey, rows: npt.NDArray[np.int64]) -> list[str]:
         """Some values of a column as text."""
-        names = self.names if self.names is not None else [str(p) for p in range(self.n_columns)]
-        position = find_key(column, names, "column")
-        values = self._values(position) if self._frame is None else self._series(position)
-        return [str(values[int(row)]) for row in rows]
+        position = self.find_column(column)
+        return [str(self.cell(position, int(row))) for row in rows]
+
+    def find_column(self, column: ColumnKey) -> int:
+        """The position of a column that is named by text or by position."""
+        return find_key(column, [self.name(position) for position in range(self.n_columns)], "column")
+
+    def cell(self, position: int, row: int) -> Any:
+        """One value as it is."""
+        return (self._values(position) if self._frame is None else self._series(position))[row]
+
+    def cells(self, position: int) -> list[Any]:
+        """A column as it is."""
+        return list(self._values(position))
 
     def row_label(self, row: int) -> Hashable:
         """What the caller's index calls a row; its position if there is no index."""
-        label: Hashable = row if self._index is None else self._index[row]
+        names = self._labels if self._index is None else self._index
+        label: Hashable = row if names is None else names[row]
         return label.item() if isinstance(label, np.generic) else label
+
+    def labels(self) -> npt.NDArray[Any] | None:
+        """What the rows are called; None if that is their positions."""
+        names = self._labels if self._index is None else self._index
+        if names is None or all(label == row for row, label in enumerate(names)):
+            return None
+        labels = np.empty(self.n_rows, dtype=object)
+        labels[:] = list(names)
+        return labels
 
     def like(self, columns: dict[str, npt.NDArray[Any]]) -> Any:
         """A new table of the caller's type, with the caller's index where it has one; an array for an array."""

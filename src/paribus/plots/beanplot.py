@@ -9,13 +9,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from paribus.plots import style
+from paribus.shapes import bean_window
 from paribus.values import Floats
 
 if TYPE_CHECKING:
     from paribus.explanation import BehaviorFeature, Explanation
 
-# The axis reaches so many widths of the central 90 % beyond them; what lies farther out is drawn at its end.
-REACH = 2.0
 BEAN, BOX, TICK = 0.92, 0.16, 0.42
 
 
@@ -71,7 +70,7 @@ class BeanplotDisplay:
 
 def _draw(ax: Any, feature: BehaviorFeature) -> None:
     taus, write = feature.percentiles, feature.format
-    low, high = window(taus, feature.value, feature.lower, feature.upper)
+    low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
     margin = 0.06 * (high - low)
     # A value that is off the axis has a strip of its own behind a break.
     low -= 0.12 * (high - low) if feature.value < low else 0.0
@@ -160,27 +159,6 @@ def _count_hidden(ax: Any, taus: Floats, low: float, high: float) -> None:
                 fontsize=style.SMALL - 1,
                 color=style.BLUE,
             )
-
-
-def window(taus: Floats, value: float, lower: float, upper: float) -> tuple[float, float]:
-    """The part of the axis that is worth showing: all of it, unless something lies far out.
-
-    >>> taus = np.linspace(0, 10, 101)
-    >>> window(taus, 12.0, 0.5, 9.5)
-    (0.0, 12.0)
-    >>> window(taus, 1e6, 0.5, 9.5)
-    (0.0, 27.5)
-    """
-    everything = [taus[0], taus[-1]] + ([value] if np.isfinite(value) else [])
-    lowest, highest = float(min(everything)), float(max(everything))
-    width = upper - lower
-    if width <= 0:
-        # Nearly all percentiles are one value: the others give the scale, or the value itself.
-        width = float(taus[-1] - taus[0]) or highest - lowest
-    if width <= 0:
-        half = abs(highest) * 0.05 or 1.0
-        return highest - half, highest + half
-    return max(lowest, float(lower - REACH * width)), min(highest, float(upper + REACH * width))
 
 
 def _legend() -> list[Any]:

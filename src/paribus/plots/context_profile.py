@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,17 +10,12 @@ from matplotlib.ticker import MaxNLocator
 
 from paribus.formatting import plain
 from paribus.plots import style
+from paribus.shapes import Bars, context_bars
 from paribus.values import Floats, Kind
 
 if TYPE_CHECKING:
     from paribus.explanation import Explanation
     from paribus.profile import ContextFeature
-
-N_BINS = 14
-# Whole numbers get a bar each, up to this many.
-MOST_WHOLE = 24
-# Categories that get a bar of their own.
-MOST_CATEGORIES = 8
 
 
 class ContextProfileDisplay:
@@ -67,10 +60,11 @@ class ContextProfileDisplay:
         """Draws, into new axes or into the caller's."""
         self.figure_, self.axes_ = style.figure_axes(ax, len(self.features), 3, (2.9, 2.2))
         for axes, feature, values in zip(self.axes_, self.features, self.values, strict=True):
-            if values.dtype == object:
-                _draw_categories(axes, feature, values, self.weights)
+            bars = context_bars(feature, values, self.weights)
+            if bars.edges is None:
+                _draw_categories(axes, bars)
             else:
-                _draw_numbers(axes, feature, values, self.weights)
+                _draw_numbers(axes, feature, bars, bars.edges)
             name = style.wrapped(feature.name, 34, n_lines=2)
             axes.set_title(name, **style.text_options(name), loc="left", weight="bold")
             axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
@@ -94,50 +88,18 @@ class ContextProfileDisplay:
         return self
 
 
-def _draw_numbers(ax: Any, feature: ContextFeature, values: Floats, weights: Floats) -> None:
-    own = feature.value if isinstance(feature.value, float) else None
-    known = ~np.isnan(values)
-    low, high = style.window(values[known])
-    if own is not None:
-        low, high = min(low, own), max(high, own)
-    # What lies far out is counted at the end.
-    inside = values[known].clip(low, high)
-    edges = _edges(np.append(inside, [low, high]))
-    rows, _ = np.histogram(inside, edges)
-    counted, _ = np.histogram(inside, edges, weights=weights[known])
-    mine = None if own is None else min(int(np.searchsorted(edges, own, "right")) - 1, len(rows) - 1)
-    _draw_bars(ax, (edges[:-1] + edges[1:]) / 2, np.diff(edges), rows / len(values), counted, mine)
+def _draw_numbers(ax: Any, feature: ContextFeature, bars: Bars, edges: Floats) -> None:
+    _draw_bars(ax, (edges[:-1] + edges[1:]) / 2, np.diff(edges), bars)
     style.format_axis(ax.xaxis, feature.format, 2 if feature.format.kind is Kind.TIME else 5)
-    notes = ["own value missing"] if own is None else []
-    if not known.all():
-        notes.append(f"{1 - known.mean():.0%} missing")
-    if n_beyond := int((inside != values[known]).sum()):
-        notes.append(f"{n_beyond} beyond the ends")
-    if notes:
-        ax.set_title(", ".join(notes), loc="right", fontsize=style.SMALL, color=style.GREY)
+    if bars.notes:
+        ax.set_title(", ".join(bars.notes), loc="right", fontsize=style.SMALL, color=style.GREY)
 
 
-def _draw_categories(ax: Any, feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats) -> None:
-    rows, counted = Counter(values.tolist()), Counter[Hashable]()
-    for value, weight in zip(values.tolist(), weights, strict=True):
-        counted[value] += weight
-    ranked = sorted(rows, key=lambda category: (-counted[category], -rows[category], str(category)))
-    shown = ranked[:MOST_CATEGORIES]
-    if feature.value not in shown:
-        # The row's own category has a place even if nobody else is in it.
-        shown = [*shown[: MOST_CATEGORIES - 1], feature.value]
-    labels = [feature.format(category) for category in shown]
-    shares = [rows[category] / len(values) for category in shown]
-    weighted = [float(counted[category]) for category in shown]
-    others = [category for category in ranked if category not in shown]
-    if others:
-        labels.append(f"{len(others)} others" if len(others) > 1 else feature.format(others[0]))
-        shares.append(sum(rows[category] for category in others) / len(values))
-        weighted.append(float(sum(counted[category] for category in others)))
-    places = np.arange(len(labels), dtype=float)
-    _draw_bars(ax, places, np.full(len(labels), 0.85), np.array(shares), np.array(weighted), shown.index(feature.value))
-    crowded = sum(map(len, labels)) > 26
-    shortened = [plain(label, longest=16) for label in labels]
+def _draw_categories(ax: Any, bars: Bars) -> None:
+    places = np.arange(len(bars.labels), dtype=float)
+    _draw_bars(ax, places, np.full(len(places), 0.85), bars)
+    crowded = sum(map(len, bars.labels)) > 26
+    shortened = [plain(label, longest=16) for label in bars.labels]
     ax.set_xticks(
         places,
         shortened,
@@ -148,7 +110,8 @@ def _draw_categories(ax: Any, feature: ContextFeature, values: np.ndarray[Any, A
     )
 
 
-def _draw_bars(ax: Any, places: Floats, widths: Floats, shares: Floats, weighted: Floats, own: int | None) -> None:
+def _draw_bars(ax: Any, places: Floats, widths: Floats, bars: Bars) -> None:
+    shares, weighted, own = bars.shares, bars.weighted, bars.own
     colors = [style.VERMILION if i == own else style.BLUE for i in range(len(places))]
     ax.bar(places, shares, widths * 0.96, color=style.PALE_GREY, linewidth=0)
     ax.bar(places, weighted, widths * 0.6, color=colors, linewidth=0)
@@ -170,14 +133,3 @@ def _draw_bars(ax: Any, places: Floats, widths: Floats, shares: Floats, weighted
         # A single bar is no wall.
         ax.set_xlim(places.mean() - 1.5 * widths.max(), places.mean() + 1.5 * widths.max())
     ax.set_ylim(0, max(float(shares.max()), float(weighted.max()), 0.01) * 1.08)
-
-
-def _edges(values: Floats) -> Floats:
-    low, high = float(values.min()), float(values.max())
-    if low == high:
-        half = abs(low) * 0.05 or 0.5
-        return np.array([low - half, low + half])
-    if np.array_equal(values, np.round(values)) and high - low < MOST_WHOLE:
-        return np.arange(low, high + 2) - 0.5
-    edges = np.linspace(low, high, N_BINS + 1)
-    return edges if np.unique(edges).size == edges.size else np.array([low, high])

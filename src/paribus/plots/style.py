@@ -1,4 +1,4 @@
-"""What the pictures share: colours, texts, axes, and the density behind a set of percentiles."""
+"""What the pictures share: colours, texts and axes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,18 @@ from matplotlib import font_manager
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from paribus.formatting import ColumnFormat, plain
-from paribus.values import Floats, Kind
-
-# Of the palette of Okabe and Ito, which colour-blind people can tell apart, and tints of it.
-BLUE, SKY, VERMILION, ORANGE = "#0072b2", "#56b4e9", "#d55e00", "#e69f00"
-PALE_ORANGE, PALE_BLUE, GREY, PALE_GREY, BLACK = "#f6d6b4", "#cfe6f5", "#8c8c8c", "#dcdcdc", "#000000"
+from paribus.palette import BLACK as BLACK
+from paribus.palette import BLUE as BLUE
+from paribus.palette import GREY as GREY
+from paribus.palette import ORANGE as ORANGE
+from paribus.palette import PALE_BLUE as PALE_BLUE
+from paribus.palette import PALE_GREY as PALE_GREY
+from paribus.palette import PALE_ORANGE as PALE_ORANGE
+from paribus.palette import SKY as SKY
+from paribus.palette import VERMILION as VERMILION
+from paribus.shapes import density as density
+from paribus.shapes import window as window
+from paribus.values import Kind
 
 SMALL = 8.0
 NORMAL = 9.0
@@ -68,10 +75,8 @@ def wrapped(name: str, width: int, n_lines: int = 2) -> str:
 def format_axis(axis: Any, write: ColumnFormat, n_ticks: int = 6) -> None:
     """Ticks in the units of a column: few, whole where the column is, and moments as dates."""
     axis.set_major_locator(MaxNLocator(n_ticks, integer=write.kind is Kind.NUMERIC and write.decimals == 0))
-    if write.kind is Kind.TIME:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: write(value)))
-    elif not write.scientific:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value, write.grouped)))
+    if not write.scientific:
+        axis.set_major_formatter(FuncFormatter(lambda value, _: write.tick(value)))
     axis.set_tick_params(labelsize=SMALL)
 
 
@@ -79,42 +84,6 @@ def bare(ax: Any, *, keep: tuple[str, ...] = ("left", "bottom")) -> None:
     """Leaves the axes only the frame that says something."""
     for side in ("left", "right", "top", "bottom"):
         ax.spines[side].set_visible(side in keep)
-
-
-def window(values: Floats) -> tuple[float, float]:
-    """The part of an axis that shows nearly all values well: all of it, unless a few lie far out.
-
-    >>> window(np.array([0.0, 1.0, 2.0, 3.0]))
-    (0.0, 3.0)
-    >>> window(np.append(np.arange(1000.0), 1e9))
-    (0.0, 1968.0)
-    """
-    low, high = np.percentile(values, [1, 99], method="inverted_cdf")
-    reach = high - low
-    if reach <= 0:
-        return float(values.min()), float(values.max())
-    return max(float(values.min()), float(low - reach)), min(float(values.max()), float(high + reach))
-
-
-def density(percentiles: Floats, at: Floats) -> Floats:
-    """The density that percentiles stand for, smoothed by a Gaussian kernel, largest value 1."""
-    deviation = float(percentiles.std())
-    quartiles = np.percentile(percentiles, [25, 75])
-    spread = float(quartiles[1] - quartiles[0]) / 1.34
-    # Where half of the distribution is one value, the deviation says more than the quartiles.
-    scale = min(deviation, spread) if spread > 0 else deviation / 3
-    if scale <= 0:
-        return np.zeros(len(at))
-    bandwidth = 0.9 * scale * len(percentiles) ** -0.2
-    kernels = np.exp(-0.5 * ((at[:, None] - percentiles[None, :]) / bandwidth) ** 2)
-    heights = kernels.sum(axis=1)
-    heights[(at < percentiles[0]) | (at > percentiles[-1])] = 0.0
-    return np.asarray(heights / heights.max() if heights.max() > 0 else heights)
-
-
-def _tick(value: float, grouped: bool) -> str:
-    text = f"{value:,.10g}" if grouped else f"{value:.10g}"
-    return "0" if text == "-0" else text
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,70 @@
+"""Which columns of a table play which role: what was typed, as names."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+
+from paribus.cli.options import RoleOptions
+from paribus.reading import Wanted
+from paribus.table import find_key
+
+
+@dataclass
+class ChosenColumns:
+    """The roles that were typed, and the names they turn out to be once the table's names are known."""
+
+    typed: RoleOptions
+    contextual: list[str] | None = None
+    behavioral: list[str] | None = None
+    categorical: list[str] | None = None
+
+    def choose(self, names: list[str]) -> Wanted:
+        """Finds the names, and says what to read."""
+        typed = self.typed
+        self.contextual = resolve("--context", typed.context, names)
+        self.behavioral = resolve("--behavior", typed.behavior, names) or None
+        self.categorical = resolve("--categorical", typed.categorical, names) or None
+        texts = [*(self.categorical or [])]
+        if typed.id is not None:
+            _find("--id", typed.id, names)
+            if typed.id in (self.behavioral or []) + self.contextual:
+                raise ValueError(f"column '{typed.id}' names the rows, so it cannot be context or behaviour too")
+            texts.append(typed.id)
+        wanted = None if self.behavioral is None else [*self.contextual, *self.behavioral, *texts]
+        return Wanted(wanted, frozenset(self.behavioral or []), frozenset(texts), strict=True)
+
+
+def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:
+    """The columns that were typed: each value is a name, or several with commas between them.
+
+    >>> resolve("--context", ["a,b", "c,d"], ["a", "b", "c,d"])
+    ['a', 'b', 'c,d']
+    """
+    found: list[str] = []
+    for value in typed:
+        parts = [value] if value in names else split(value)
+        for part in parts:
+            _find(option, part, names)
+            found.append(part)
+    return found
+
+
+def split(value: str) -> list[str]:
+    """Names with commas between them, in double quotes where they hold commas themselves.
+
+    >>> split('a, "b,c"')
+    ['a', 'b,c']
+    """
+    try:
+        parts = next(csv.reader([value], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        parts = [value]
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _find(option: str, name: str, names: list[str]) -> None:
+    try:
+        find_key(name, names, "column")
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None

@@ -1,0 +1,271 @@
+"""What the commands do. Imported when one of them runs: the help does not wait for it.
+
+The detector, which takes the longest, is imported when there is a table for it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paribus.cli.columns import ChosenColumns
+from paribus.cli.messages import note, warnings_as_notes
+from paribus.cli.options import RoleOptions, Source
+from paribus.cli.outputs import check_folder, check_outputs
+from paribus.cli.overview import print_overview
+from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
+from paribus.cli.printing import print_anomalies, print_explanation, print_json
+from paribus.explanation import Explanation
+from paribus.formatting import listed, plain
+from paribus.parameters import check_parameters
+from paribus.reading import ReadTable, Wanted
+from paribus.reading.columns import all_columns
+from paribus.score_file import Scores, check_score_file, write_scores
+from paribus.table import NamedRows
+
+if TYPE_CHECKING:
+    from paribus import QCAD
+
+
+def detect(
+    source: Source,
+    roles: RoleOptions,
+    out: Path | None,
+    report: Path | None,
+    top: int,
+    as_json: bool,
+    parameters: dict[str, Any],
+) -> None:
+    """Finds the anomalies of a table, and prints or writes them."""
+    if not roles.context:
+        if roles.behavior or roles.categorical or out or report or as_json:
+            raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
+        print_overview(source.read(all_columns), "detect", source.file)
+        return
+    if out is not None:
+        check_score_file(out)
+    check_outputs([source.file], {"--out": out, "--report": report})
+    detector, table = _fit(source, roles, parameters)
+    scores = Scores(
+        detector.anomaly_scores_, dict(detector.partial_scores_), -detector.offset_, _labels(table, roles.id)
+    )
+    if out is not None:
+        write_scores(out, scores)
+        note(f"the scores of all rows are in {out}")
+    if report is not None:
+        detector.report(report, id=roles.id)
+        note(f"the report is in {report}")
+    _print_top(detector, table, scores, detector.explain_all(top), scores.highest(top), as_json)
+
+
+def explain(
+    source: Source,
+    roles: RoleOptions,
+    row: str,
+    plots: Path | None,
+    formats: list[str],
+    as_json: bool,
+    parameters: dict[str, Any],
+) -> None:
+    """Explains one row."""
+    if not roles.context:
+        raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
+    formats = check_formats(formats)
+    if plots is not None:
+        require_matplotlib()
+        check_folder(plots)
+    detector, table = _fit(source, roles, parameters, asked=row)
+    explanation = detector.explain(find_row(table, roles.id, row))
+    if as_json:
+        print_json(explanation.to_dict())
+    else:
+        print_explanation(explanation)
+    if plots is not None:
+        written = save_pictures(explanation, plots, row, formats)
+        note(f"the pictures are {listed([str(path) for path in written], 'and')}")
+
+
+def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, Any]) -> None:
+    """Learns from a table, and saves what it learnt."""
+    if not roles.context:
+        raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
+    check_outputs([source.file], {"--model": model})
+    detector, _ = _fit(source, roles, parameters)
+    detector.save(model)
+    note(f"the model is in {model}: paribus score {shlex.quote(str(model))} FILE scores other rows")
+
+
+def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:
+    """Scores the rows of a table against a saved model."""
+    if out is not None:
+        check_score_file(out)
+    check_outputs([source.file, str(model)], {"--out": out})
+    from paribus import QCAD, scoring
+
+    detector = QCAD.load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
+    check_parameters(detector)
+    names = [*detector.contextual_features_, *detector.behavioral_features_]
+    # Codes such as 007 were texts when the model was made, so they are texts now.
+    texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
+    wanted = Wanted(
+        names if id is None else [*names, id],
+        frozenset(detector.behavioral_features_),
+        frozenset(texts if id is None else texts | {id}),
+        strict=True,
+    )
+    table = source.read(lambda there: _check_columns(wanted, there))
+    start = time.perf_counter()
+    partial = detector.partial_scores(table.columns)
+    total = scoring.total(np.column_stack(list(partial.values())))
+    scores = Scores(total, partial, -detector.offset_, _labels(table, id))
+    highest = scores.highest(top)
+    strangest = {name: values[highest] for name, values in table.columns.items()}
+    explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
+    if n_unscored := int(np.isnan(total).sum()):
+        note(f"{n_unscored:,} rows get no score, for want of a behavioural value in them or in their reference group")
+    _summarise(detector, table, scores, time.perf_counter() - start)
+    if out is not None:
+        write_scores(out, scores)
+        note(f"the scores of all rows are in {out}")
+    _print_top(detector, table, scores, explanations, highest, as_json)
+
+
+def find_row(table: ReadTable, id: str | None, row: str) -> int:
+    """The position of the row that was typed: by its name if a column names rows, else by its number."""
+    if id is None:
+        if not row.strip().isdecimal() or int(row) >= table.n_rows:
+            raise ValueError(
+                f"there is no row {row}: rows are numbered from 0 to {table.n_rows - 1}; --id COLUMN names them instead"
+            )
+        return int(row)
+    found = np.flatnonzero(table.columns[id] == row)
+    if len(found) == 1:
+        return int(found[0])
+    if len(found) > 1:
+        numbers = ", ".join(str(each) for each in found[:5])
+        raise ValueError(
+            f"{len(found)} rows are called {row}: leave --id out and give a row's number, such as {numbers}"
+        )
+    from difflib import get_close_matches
+
+    close = get_close_matches(row, [name for name in table.columns[id] if name is not None], n=1)
+    raise ValueError(f"column '{id}' names no row {row}" + (f": did you mean {close[0]}?" if close else ""))
+
+
+def _fit(
+    source: Source, roles: RoleOptions, parameters: dict[str, Any], asked: str | None = None
+) -> tuple[QCAD, ReadTable]:
+    """A detector that has learnt from the table. `asked`: a row that must be there, or the work would be in vain."""
+    chosen = ChosenColumns(roles)
+    check_parameters(SimpleNamespace(progress=False, **parameters))
+    table = source.read(chosen.choose)
+    if asked is not None:
+        find_row(table, roles.id, asked)
+    from paribus import QCAD
+
+    detector = QCAD(
+        chosen.contextual or [],
+        chosen.behavioral,
+        categorical=chosen.categorical,
+        progress=_wants_bar(),
+        **parameters,
+    )
+    labels = _labels(table, roles.id)
+    with warnings_as_notes():
+        detector.fit(table.columns if labels is None else NamedRows(table.columns, labels))
+    # The rest is quick, and a bar would only flicker.
+    detector.set_params(progress=False)
+    scores = Scores(detector.anomaly_scores_, {}, -detector.offset_)
+    _summarise(detector, table, scores, detector.fit_seconds_)
+    return detector, table
+
+
+def _labels(table: ReadTable, id: str | None) -> Any:
+    if id is None:
+        return None
+    # A row without a name is called by its number.
+    labels = table.columns[id].copy()
+    for row, label in enumerate(labels):
+        if label is None:
+            labels[row] = f"row {row}"
+    return labels
+
+
+def _check_columns(wanted: Wanted, there: list[str]) -> Wanted:
+    from paribus.cli.columns import resolve
+
+    for name in wanted.names or []:
+        resolve("the model needs a column", [f'"{name}"' if "," in name and name not in there else name], there)
+    return wanted
+
+
+def _wants_bar() -> bool:
+    return sys.stderr.isatty() and sys.stdout.isatty()
+
+
+def _summarise(detector: QCAD, table: ReadTable, scores: Scores, seconds: float) -> None:
+    context = [plain(name) for name in detector.contextual_features_]
+    if len(context) > 5:
+        context = [*context[:4], f"{len(context) - 4} more"]
+    n_flagged = int(scores.is_anomaly.sum())
+    note(
+        f"{table.n_rows:,} rows, each compared with the {detector.n_neighbors_:,} most like it in "
+        f"{listed(context, 'and')}; {n_flagged:,} with a score above {scores.threshold:.1f}; {seconds:.1f} s"
+    )
+
+
+def _print_top(
+    detector: QCAD,
+    table: ReadTable,
+    scores: Scores,
+    explanations: Sequence[Explanation],
+    positions: Any,
+    as_json: bool,
+) -> None:
+    from paribus import __version__
+
+    ranks = scores.rank
+    if not as_json:
+        print_anomalies(
+            "row" if scores.labels is None else "id",
+            [
+                (plain(scores.label(row)), int(ranks[row]), float(scores.total[row]), explanation)
+                for row, explanation in zip(positions, explanations, strict=True)
+            ],
+        )
+        return
+    parameters = {
+        name: value
+        for name, value in detector.get_params(deep=False).items()
+        if name not in ("contextual", "behavioral", "categorical", "progress")
+    }
+    print_json(
+        {
+            "paribus": __version__,
+            "source": table.name,
+            "rows": table.n_rows,
+            "scored": int((~np.isnan(scores.total)).sum()),
+            "anomalies": int(scores.is_anomaly.sum()),
+            "threshold": scores.threshold,
+            "n_neighbors": detector.n_neighbors_,
+            "contextual": detector.contextual_features_,
+            "behavioral": detector.behavioral_features_,
+            "parameters": parameters,
+            "top": [
+                explanation.to_dict()
+                | {"row": _plain(scores.label(row)), "position": int(row), "rank_in_file": int(ranks[row])}
+                for row, explanation in zip(positions, explanations, strict=True)
+            ],
+        }
+    )
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

@@ -1,0 +1,37 @@
+"""Files that a command writes: looked at before the work starts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from paribus.files import check_writable
+
+
+def check_outputs(inputs: list[str], outputs: dict[str, Path | None]) -> None:
+    """Says so if a file cannot be written, or would replace one that is read, or another of them. By option."""
+    taken = {_file(each): f"{each}, which is read" for each in inputs}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        target = check_writable(path)
+        if target in taken:
+            raise ValueError(f"{option} {path} would replace {taken[target]}: choose another name")
+        taken[target] = f"the file of {option}"
+
+
+def _file(source: str) -> Path:
+    """The file behind a path or the address of an SQLite database."""
+    return Path(re.sub(r"^sqlite[^:]*:///", "", source)).resolve()
+
+
+def check_folder(path: Path) -> Path:
+    """A folder to write to, made if it is not there."""
+    try:
+        path.mkdir(exist_ok=True)
+    except FileExistsError:
+        raise ValueError(f"{path} is a file, and a folder is needed") from None
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no folder {path.parent}") from None
+    check_writable(path / "picture.svg")
+    return path

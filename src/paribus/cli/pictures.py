@@ -1,0 +1,56 @@
+"""The pictures of an explanation as files."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+from paribus.explanation import Explanation
+from paribus.files import atomic_write
+
+FORMATS = ("svg", "png", "pdf")
+
+
+def check_formats(formats: list[str]) -> list[str]:
+    """The formats that were typed, or an error that names those there are."""
+    typed = [part.strip().lower().removeprefix(".") for value in formats for part in value.split(",") if part.strip()]
+    for each in typed:
+        if each not in FORMATS:
+            raise ValueError(f"--format is {each!r}: it must be one of {', '.join(FORMATS)}")
+    return list(dict.fromkeys(typed))
+
+
+def require_matplotlib() -> None:
+    """Says so if pictures cannot be drawn."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        raise ValueError("pictures need matplotlib: pip install 'paribus[plot]'") from None
+    # No window is opened, whatever the user's settings are.
+    matplotlib.use("Agg")
+
+
+def save_pictures(explanation: Explanation, folder: Path, name: str, formats: list[str]) -> list[Path]:
+    """Draws the beanplots and the context profile, and says where they are."""
+    from matplotlib import pyplot as plt
+
+    # A name that a file can have on any system.
+    stem = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII).strip(".-")[:60] or "row"
+    written = []
+    for kind, draw in (("behaviour", explanation.plot), ("context", explanation.plot_context)):
+        figure = draw().figure_
+        for each in formats:
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=each, dpi=150, metadata=None if each == "png" else {_date_field(each): None})
+            path = folder / f"{stem}-{kind}.{each}"
+            with atomic_write(path) as file:
+                file.write(buffer.getvalue())
+            written.append(path)
+        plt.close(figure)
+    return written
+
+
+def _date_field(picture_format: str) -> str:
+    """Left out, so that the same explanation gives the same file."""
+    return "CreationDate" if picture_format == "pdf" else "Date"

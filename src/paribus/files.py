@@ -1,0 +1,99 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+def check_writable(path: AnyPath) -> Path:
+    """Where a file will be, or an error that says why it cannot be written. Call it before the work starts.
+
+    >>> check_writable("no such folder/report.html")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: cannot write 'no such folder/report.html': there is no folder 'no such folder'
+    """
+    try:
+        # A link stays a link: what it points to is replaced.
+        target = Path(path).resolve()
+        with suppress(FileNotFoundError):
+            # A name that is too long, or below a file, is an error here.
+            target.stat()
+        if target.is_dir():
+            raise IsADirectoryError(f"cannot write '{path}': it is a folder")
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"cannot write '{path}': there is no folder '{Path(path).parent}'")
+        if _is_special(target):
+            return target
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(f"cannot write '{path}': the file is there already and may not be changed")
+        # Trying is the only sure way to know.
+        draft = _draft(target)
+        os.close(_create(draft))
+        draft.unlink()
+    except ValueError:
+        raise ValueError(f"cannot write {str(path)!r}: a file name cannot hold a null character") from None
+    except OSError as error:
+        raise _explained(error, path) from None
+    return target
+
+
+@contextmanager
+def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
+    """A binary file to write to, which takes its place when all is written.
+
+    Until then it is a hidden file in the same folder. Whatever goes wrong, a full disk or a killed process, the old
+    file is as it was.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(f"{folder}/scores.csv") as file:
+    ...         _ = file.write(b"score")
+    ...     Path(f"{folder}/scores.csv").read_text()
+    'score'
+    """
+    target = check_writable(path)
+    if _is_special(target):
+        with target.open("wb") as file:
+            yield file
+        return
+    draft = _draft(target)
+    try:
+        with os.fdopen(_create(draft), "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(draft, target.stat().st_mode & 0o777)
+        os.replace(draft, target)
+    except BaseException as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise _explained(error, path) from None
+
+
+def _is_special(target: Path) -> bool:
+    """Whether this is a pipe or a device, which cannot be replaced."""
+    return target.exists() and not target.is_file()
+
+
+def _draft(target: Path) -> Path:
+    return target.with_name(f".paribus-{secrets.token_hex(8)}.part")
+
+
+def _create(draft: Path) -> int:
+    return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+def _explained(error: BaseException, path: AnyPath) -> BaseException:
+    """What the system says of writing, in one sentence; any other error as it is."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return type(error)(f"cannot write '{path}': {(error.strerror or str(error)).lower()}")
+    return error

@@ -1,0 +1,316 @@
+"""Fitted detectors in files: versioned, without pickle, and checked before anything is believed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus.archive import DamagedError, ForeignError, read_archive, write_archive
+from paribus.arguments import MAX_NEIGHBORS
+from paribus.encoding import ContextEncoding
+from paribus.files import AnyPath, atomic_write
+from paribus.fitted import Fitted
+from paribus.forests import N_DEPTHS, ForestPlan
+from paribus.parameters import MAX_TREES
+from paribus.stored_columns import moments, pack, pack_category, unpack, unpack_category
+from paribus.table import LARGEST_NUMBER, MAX_CONTEXTUAL, Floats, Roles, Table
+from paribus.values import Kind
+
+FORMAT = "paribus model"
+VERSION = 1
+WHAT = "a model that paribus saved"
+
+
+def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> None:
+    """Writes a fitted detector, all of it or nothing."""
+    table, plan = fitted.table, fitted.plan
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "context": fitted.context,
+        "behavior": fitted.behavior,
+        "tie_order": fitted.tie_order,
+        "multiplicities": plan.multiplicities,
+        "partial_scores": fitted.partial,
+        "reach": fitted.reach,
+    }
+    if plan.feature_order is not None:
+        arrays["feature_order"] = plan.feature_order
+    in_roles = {*fitted.roles.contextual, *fitted.roles.behavioral}
+    for position in range(table.n_columns):
+        if position not in in_roles:
+            arrays |= pack(f"column_{position}", table.values(position))
+    if (labels := table.labels()) is not None:
+        arrays |= pack("labels", labels)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "paribus": version("paribus"),
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "rows": table.n_rows,
+        "columns": table.names if table.names is not None else table.n_columns,
+        "array": None if table.array_type is None else table.array_type.str,
+        "types": {str(p): _type_of(table, p) for p in sorted(in_roles - set(fitted.roles.categorical))},
+        "contextual": fitted.roles.contextual,
+        "behavioral": fitted.roles.behavioral,
+        "by_name": fitted.roles.by_name,
+        "labels": labels is not None,
+        "categories": [
+            None if codes is None else [pack_category(category) for category in codes]
+            for codes in fitted.encoding.codes
+        ],
+        "max_features": int(plan.max_features),
+        "min_samples_split": int(plan.min_samples_split),
+        "n_quantiles": int(plan.n_quantiles),
+        "scale_tails": bool(plan.scale_tails),
+        "clip": None if fitted.clip is None else float(fitted.clip),
+        "threshold": float(fitted.threshold),
+        "seconds": float(fitted.seconds),
+    }
+    with atomic_write(path) as file:
+        write_archive(file, header, arrays)
+
+
+def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
+    """The parameters and the state of a saved detector, or one sentence on what is wrong with the file."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not {WHAT}")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model {path}")
+    header, arrays = read_archive(path, WHAT)
+    if header.get("format") != FORMAT:
+        raise ForeignError(f"{path.name} is not {WHAT}")
+    if not isinstance(header.get("version"), int) or header["version"] < 1:
+        raise DamagedError(f"{path.name} is damaged: it has no version")
+    if header["version"] > VERSION:
+        newer = header.get("paribus")
+        raise ValueError(f"{path.name} was saved by a newer paribus ({str(newer)[:20]}): this one cannot read it")
+    try:
+        return _restore(_Header(header), arrays)
+    except DamagedError as error:
+        raise DamagedError(f"{path.name} is damaged: {error}") from None
+
+
+class _Header:
+    """Fields of a header, each checked when it is asked for."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+
+    def get(self, name: str, is_right: Callable[[Any], bool]) -> Any:
+        if name not in self._fields or not is_right(self._fields[name]):
+            raise DamagedError(f"{name} is not what it should be")
+        return self._fields[name]
+
+    def whole(self, name: str, lowest: int, highest: int) -> int:
+        return int(self.get(name, lambda value: _is_whole(value) and lowest <= value <= highest))
+
+    def flag(self, name: str) -> bool:
+        return bool(self.get(name, lambda value: isinstance(value, bool)))
+
+    def positions(self, name: str, n: int) -> list[int]:
+        found: list[int] = self.get(name, lambda value: isinstance(value, list) and 0 < len(value) <= n)
+        if not all(_is_whole(p) and 0 <= p < n for p in found) or len(set(found)) < len(found):
+            raise DamagedError(f"{name} is not what it should be")
+        return found
+
+
+def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, Any], Fitted]:
+    n_rows = header.whole("rows", 2, 2**32 - 1)
+    columns = header.get("columns", lambda value: _is_whole(value) or _is_texts(value))
+    n_columns = len(columns) if isinstance(columns, list) else columns
+    contextual = header.positions("contextual", n_columns)
+    behavioral = header.positions("behavioral", n_columns)
+    if set(contextual) & set(behavioral) or len(contextual) > MAX_CONTEXTUAL:
+        raise DamagedError("a column has two roles")
+    encoding = _encoding(header, len(contextual))
+    categorical = frozenset(p for p, codes in zip(contextual, encoding.codes, strict=True) if codes is not None)
+    n_features = len(behavioral)
+
+    context = _floats(arrays, "context", (n_rows, len(contextual)))
+    for column, codes in enumerate(encoding.codes):
+        if codes is not None:
+            known = context[~np.isnan(context[:, column]), column]
+            if ((known < 0) | (known >= len(codes)) | (known != np.floor(known))).any():
+                raise DamagedError("a category has no name")
+    behavior = _floats(arrays, "behavior", (n_rows, n_features))
+    partial = _array(arrays, "partial_scores", np.float64, (n_rows, n_features))
+    if (partial < 0).any() or np.isnan(partial).all():
+        raise DamagedError("the scores are not what they should be")
+    reach = _floats(arrays, "reach", (n_rows, 2))
+    if np.isnan(reach).any():
+        raise DamagedError("the distances are not what they should be")
+    tie_order = _array(arrays, "tie_order", np.uint32, (n_rows,))
+    if not _is_permutation(tie_order[None, :]):
+        raise DamagedError("tie_order is no order")
+    plan = _plan(header, arrays, n_rows, len(contextual))
+
+    roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
+    table = _table(header, arrays, roles, encoding, context, behavior, columns, n_columns)
+    if roles.by_name and table.names is None:
+        raise DamagedError("the columns have no names")
+    clip = header.get("clip", lambda value: value is None or (_is_finite(value) and 1e-9 <= value <= 1e9))
+    threshold = float(header.get("threshold", _is_finite))
+    seconds = float(header.get("seconds", _is_finite))
+    parameters = header.get("parameters", lambda value: isinstance(value, dict))
+    return parameters, Fitted(
+        table, roles, encoding, context, behavior, tie_order, plan, clip, partial, reach, threshold, seconds
+    )
+
+
+def _encoding(header: _Header, n_features: int) -> ContextEncoding:
+    stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == n_features)
+    codes: list[dict[Hashable, int] | None] = []
+    for categories in stored:
+        if categories is None:
+            codes.append(None)
+            continue
+        if not isinstance(categories, list):
+            raise DamagedError("the categories are not what they should be")
+        numbered = {unpack_category(category): code for code, category in enumerate(categories)}
+        if len(numbered) < len(categories):
+            raise DamagedError("a category is there twice")
+        codes.append(numbered)
+    return ContextEncoding(codes)
+
+
+def _plan(header: _Header, arrays: dict[str, npt.NDArray[Any]], n_rows: int, n_features: int) -> ForestPlan:
+    multiplicities = arrays.get("multiplicities", np.empty(0))
+    if multiplicities.ndim != 2:
+        raise DamagedError("multiplicities is not what it should be")
+    n_neighbors, n_trees = multiplicities.shape
+    multiplicities = _array(arrays, "multiplicities", np.uint8, (n_neighbors, n_trees))
+    if not (1 <= n_neighbors <= min(n_rows - 1, MAX_NEIGHBORS) and 1 <= n_trees <= MAX_TREES):
+        raise DamagedError("the reference groups are not what they should be")
+    if (multiplicities.sum(axis=0, dtype=np.int64) != n_neighbors).any():
+        raise DamagedError("a tree does not have as many rows as it should")
+    feature_order = None
+    max_features = header.whole("max_features", 1, n_features)
+    if "feature_order" in arrays:
+        feature_order = _array(arrays, "feature_order", np.uint16, (n_trees, N_DEPTHS, n_features))
+        if not _is_permutation(feature_order.reshape(-1, n_features)):
+            raise DamagedError("feature_order is no order")
+    elif max_features < n_features:
+        raise DamagedError("feature_order is missing")
+    return ForestPlan(
+        multiplicities,
+        max_features,
+        feature_order,
+        header.whole("min_samples_split", 2, 2**31 - 1),
+        header.whole("n_quantiles", 2, 10_000),
+        header.flag("scale_tails"),
+    )
+
+
+def _table(
+    header: _Header,
+    arrays: dict[str, npt.NDArray[Any]],
+    roles: Roles,
+    encoding: ContextEncoding,
+    context: Floats,
+    behavior: Floats,
+    columns: list[str] | int,
+    n_columns: int,
+) -> Table:
+    """The original rows: from what the engine has, and the columns that have no role as they were stored."""
+    n_rows = len(context)
+    types = header.get("types", lambda value: isinstance(value, dict))
+    found: list[npt.NDArray[Any]] = []
+    for position in range(n_columns):
+        if position in roles.categorical:
+            column = roles.contextual.index(position)
+            found.append(_decoded(context[:, column], list(encoding.codes[column] or {})))
+        elif position in roles.contextual or position in roles.behavioral:
+            place = roles.contextual.index(position) if position in roles.contextual else None
+            numbers = behavior[:, roles.behavioral.index(position)] if place is None else context[:, place]
+            found.append(_as_type(numbers, types.get(str(position))))
+        else:
+            found.append(unpack(f"column_{position}", arrays, n_rows))
+    labels = unpack("labels", arrays, n_rows) if header.flag("labels") else None
+    array_type = header.get("array", lambda value: value is None or isinstance(value, str))
+    if array_type is not None:
+        return Table(_as_array(found, array_type))
+    names = columns if isinstance(columns, list) else range(columns)
+    return Table(dict(zip(names, found, strict=True)), labels)
+
+
+def _decoded(codes: Floats, categories: list[Any]) -> npt.NDArray[Any]:
+    column = np.empty(len(codes), dtype=object)
+    column[:] = [None if math.isnan(code) else categories[int(code)] for code in codes.tolist()]
+    return column
+
+
+def _type_of(table: Table, position: int) -> str:
+    kind, example = table.kind(position), table.example(position)
+    if kind is Kind.TIME:
+        return "m8[us]" if isinstance(example, timedelta | np.timedelta64) else "M8[us]"
+    return "whole" if isinstance(example, int | np.integer) else "number"
+
+
+def _as_type(numbers: Floats, name: Any) -> npt.NDArray[Any]:
+    if name in ("m8[us]", "M8[us]"):
+        if (np.abs(numbers) >= 2**63).any():
+            raise DamagedError("a moment is out of range")
+        return moments(numbers, name)
+    if name == "whole" and not np.isnan(numbers).any() and (np.abs(numbers) <= 2**53).all():
+        return numbers.astype(np.int64)
+    if name in ("whole", "number"):
+        return numbers.copy()
+    raise DamagedError("the type of a column is not what it should be")
+
+
+def _as_array(columns: list[npt.NDArray[Any]], type_name: str) -> npt.NDArray[Any]:
+    if type_name[1:] in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
+        if any(column.dtype.kind not in "fiu" for column in columns):
+            raise DamagedError("the columns are not of one type")
+        with np.errstate(all="ignore"):
+            return np.column_stack(columns).astype(np.dtype(type_name).newbyteorder("="))
+    mixed = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for place, column in enumerate(columns):
+        mixed[:, place] = column
+    return mixed
+
+
+def _array(arrays: Mapping[str, npt.NDArray[Any]], name: str, dtype: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    array = arrays.get(name)
+    if array is None or array.dtype != dtype or array.shape != shape:
+        raise DamagedError(f"{name} is not what it should be")
+    return array
+
+
+def _floats(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...]) -> Floats:
+    array = _array(arrays, name, np.float64, shape)
+    if (np.abs(array) > LARGEST_NUMBER).any():
+        raise DamagedError(f"{name} has a number that is out of range")
+    return array
+
+
+def _is_permutation(orders: npt.NDArray[Any]) -> bool:
+    return bool((np.sort(orders, axis=1) == np.arange(orders.shape[1])).all())
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value) and len(set(value)) == len(value)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it. A generator of random numbers has done its work, and a function is the caller's."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, bool | int | float | str) else None

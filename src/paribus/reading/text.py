@@ -1,0 +1,117 @@
+"""Bytes as lines of text: which encoding, and no line without end."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO
+
+from paribus.reading.columns import Note
+from paribus.reading.source import Source, damage_explained
+
+CHUNK = 2**20
+# A longer line is no row of a table.
+LONGEST_LINE = 128 * 2**20
+# A text in an alphabet of its own has more letters beyond ASCII than a Western European one.
+MOST_FOREIGN = 0.3
+BYTE_ORDER_MARKS = [
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    # Before the mark of UTF-16, which is how it starts.
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+]
+
+
+def decoded(source: Source, encoding: str | None, note: Note) -> Iterator[str]:
+    """The lines of a text, each with its end, in the encoding given or found."""
+    if encoding is not None:
+        try:
+            codecs.lookup(encoding)
+            "".encode(encoding)
+        except (LookupError, ValueError):
+            raise ValueError(f"there is no text encoding {encoding!r}: utf-8, latin-1 and cp1252 are some") from None
+    else:
+        with damage_explained(source.name):
+            encoding = _sniff(source.name, source.stream, note)
+    source.stream.seek(0)
+    return _lines(source, encoding)
+
+
+def _lines(source: Source, encoding: str) -> Iterator[str]:
+    # Not translated: the csv module tells line ends inside of quotes from others.
+    stream = io.TextIOWrapper(source.stream, encoding, newline="")
+    number = 0
+    try:
+        while True:
+            with damage_explained(source.name):
+                line = stream.readline(LONGEST_LINE + 1)
+            if not line:
+                return
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise ValueError(f"{source.name}, line {number}: it is longer than {LONGEST_LINE // 2**20} MB")
+            if "\0" in line:
+                raise ValueError(f"{source.name}, line {number}: it holds a null character, so this is not a text file")
+            yield line
+    except UnicodeError:
+        raise ValueError(
+            f"{source.name}, line {number + 1} or soon after: it is not {encoding} text: "
+            "name the right encoding with --encoding"
+        ) from None
+    finally:
+        # Or it would close the stream, which is not its own, and may be closed already.
+        with suppress(ValueError):
+            stream.detach()
+
+
+def _sniff(name: str, stream: BinaryIO, note: Note) -> str:
+    head = stream.read(CHUNK)
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if head.startswith(mark):
+            return encoding
+    if (wide := _wide(head)) is not None:
+        return wide
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    number, chunk = 1, head
+    while True:
+        try:
+            decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            number += error.object[: error.start].count(b"\n")
+            break
+        if not chunk:
+            return "utf-8"
+        number += chunk.count(b"\n")
+        chunk = stream.read(CHUNK)
+    _check_western(name, number, stream)
+    note(f"{name}: line {number} is not UTF-8, so the file is read as Windows-1252; --encoding says otherwise")
+    return "cp1252"
+
+
+def _wide(head: bytes) -> str | None:
+    """UTF-16 without a mark: every other byte of Western text is zero."""
+    sample = head[: len(head) & ~1]
+    if not sample:
+        return None
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) < 0.4 * len(sample) / 2:
+        return None
+    return "utf-16-be" if even > odd else "utf-16-le"
+
+
+def _check_western(name: str, line: int, stream: BinaryIO) -> None:
+    """Says so if a file is not a Western European text in one byte per letter either."""
+    stream.seek(0)
+    length = foreign = 0
+    undefined = False
+    while chunk := stream.read(CHUNK):
+        length += len(chunk)
+        foreign += len(chunk.translate(None, bytes(range(128))))
+        # Bytes that this encoding does not have, and control characters that no text has.
+        undefined = undefined or len(chunk.translate(None, b"\x81\x8d\x8f\x90\x9d\x00\x01\x02\x03\x04")) < len(chunk)
+    if undefined or foreign > MOST_FOREIGN * length:
+        raise ValueError(f"{name}, line {line}: it is not UTF-8 text: name the encoding with --encoding")

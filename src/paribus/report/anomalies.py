@@ -1,0 +1,245 @@
+"""From explanations to what the page says of each anomaly: frozen, and ready to be written down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from paribus.formatting import plain
+from paribus.report.beanplot import bar, beanplot
+from paribus.report.context_profile import context_profile
+from paribus.report.limits import Limits
+from paribus.report.names import RowNames
+from paribus.scoring import FULL_SCORE
+from paribus.table import Table
+from paribus.values import is_missing
+
+if TYPE_CHECKING:
+    from paribus.explanation import BehaviorFeature, Explanation
+    from paribus.fitted_view import FittedView
+    from paribus.profile import ContextFeature
+
+# Circumstances in the list.
+MOST_CIRCUMSTANCES = 4
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text in a table."""
+
+    text: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture and what stands over it."""
+
+    name: str
+    note: str
+    picture: Markup = field(repr=False)
+
+
+@dataclass(frozen=True)
+class FeatureLine:
+    """One behavioural feature in numbers."""
+
+    name: str
+    value: str
+    """The actual one, and where it lies."""
+    expectation: str
+    score: str
+    bar: Markup = field(repr=False)
+    stands_out: bool
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest rows of the reference group, the row itself first."""
+
+    columns: tuple[Cell, ...]
+    own: tuple[Cell, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...], str, str], ...]
+    """Name, values, distance, weight."""
+    n_hidden: int
+    """Columns for which there is no room."""
+
+
+@dataclass(frozen=True)
+class Anomaly:
+    """All that the page says of one row."""
+
+    position: int
+    name: str
+    score: float
+    rank: int
+    n_ranked: int
+    lower: str
+    """How many of all rows have a lower score."""
+    is_flagged: bool
+    threshold: float
+    feature: str
+    """The one that leads."""
+    feature_place: int
+    sentence: str
+    circumstances: str
+    warnings: tuple[str, ...]
+    n_more_warnings: int
+    lines: tuple[FeatureLine, ...]
+    n_more_lines: int
+    beans: tuple[Figure, ...]
+    profiles: tuple[Figure, ...]
+    further: tuple[tuple[str, str, str], ...]
+    """Contextual features without a picture: name, own value, what the group has."""
+    n_more_further: int
+    n_compared: int
+    nearest: Nearest
+
+
+def anomalies(view: FittedView, explanations: list[Explanation], names: RowNames, limits: Limits) -> list[Anomaly]:
+    """What the page says of each explained row."""
+    others = _other_columns(view, names)
+    return [_anomaly(view, explanation, names, others, limits) for explanation in explanations]
+
+
+def _anomaly(view: FittedView, explanation: Explanation, names: RowNames, others: list[int], limits: Limits) -> Anomaly:
+    assert explanation.position is not None
+    telling = _telling(explanation)
+    pictured, unpictured = telling[: limits.profiles], telling[limits.profiles :]
+    further = unpictured[: limits.further]
+    leading = explanation.leading
+    shown = [f for f in explanation.behavior[: explanation.top] if not np.isnan(f.median)]
+    return Anomaly(
+        position=explanation.position,
+        name=plain(names(explanation.position), limits.name),
+        score=explanation.score,
+        rank=explanation.rank,
+        n_ranked=explanation.n_ranked,
+        lower=_percent(explanation.percentile),
+        is_flagged=explanation.is_anomaly,
+        threshold=explanation.threshold,
+        feature=plain(leading.name, limits.name),
+        feature_place=view.behavior_names.index(leading.name),
+        sentence=f"{plain(explanation.sentence, limits.sentence)}.",
+        circumstances=" · ".join(
+            f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MOST_CIRCUMSTANCES]
+        ),
+        warnings=tuple(f"{plain(w, limits.sentence)}." for w in explanation.warnings[: limits.warnings]),
+        n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
+        lines=tuple(_line(feature, limits) for feature in explanation.behavior[: limits.behavior]),
+        n_more_lines=max(0, len(explanation.behavior) - limits.behavior),
+        beans=tuple(Figure(plain(f.name, limits.name), _partial(f), beanplot(f)) for f in shown),
+        profiles=tuple(
+            Figure(
+                plain(f.name, limits.name),
+                plain(f.text, limits.name),
+                context_profile(f, explanation.reference_values(f), leading.weights),
+            )
+            for f in pictured
+        ),
+        further=tuple(
+            (plain(f.name, limits.name), plain(f.text, limits.name), plain(f.group_text, 2 * limits.name))
+            for f in further
+        ),
+        n_more_further=len(unpictured) - len(further),
+        n_compared=len(explanation.reference_positions),
+        nearest=_nearest(view, explanation, telling, names, others, limits),
+    )
+
+
+def _telling(explanation: Explanation) -> list[ContextFeature]:
+    """The contextual features; if there are many, those first that set the group apart, or deserve a warning."""
+    features = list(explanation.context)
+    if len(features) <= MOST_CIRCUMSTANCES:
+        return features
+    return sorted(
+        features,
+        key=lambda f: (f.warning is None, not f.sets_apart, f.table_share / f.share if f.share > 0 else 1.0),
+    )
+
+
+def _line(feature: BehaviorFeature, limits: Limits) -> FeatureLine:
+    value = feature.text.removeprefix(plain(feature.name)).strip()
+    return FeatureLine(
+        plain(feature.name, limits.name),
+        value if feature.direction == "missing" else f"{value}, {feature.direction}",
+        feature.expectation,
+        "-" if np.isnan(feature.partial_score) else f"{feature.partial_score:.1f}",
+        bar(np.nan_to_num(feature.partial_score) / FULL_SCORE),
+        feature.stands_out,
+    )
+
+
+def _partial(feature: BehaviorFeature) -> str:
+    return "not judged" if np.isnan(feature.partial_score) else f"partial score {feature.partial_score:.1f}"
+
+
+def _percent(share: float) -> str:
+    """A percentage that is 100 only if it is all.
+
+    >>> _percent(99.996), _percent(97.52)
+    ('99.99', '97.5')
+    """
+    return f"{min(share, 99.99):.2f}" if share > 99.9 else f"{share:.1f}"
+
+
+def _nearest(
+    view: FittedView,
+    explanation: Explanation,
+    telling: list[ContextFeature],
+    names: RowNames,
+    others: list[int],
+    limits: Limits,
+) -> Nearest:
+    assert explanation.position is not None
+    positions = explanation.reference_positions[: limits.nearest]
+    rows = np.append(explanation.position, positions)
+    columns: list[Cell] = []
+    cells: list[list[Cell]] = []
+    for feature in telling[: limits.nearest_context]:
+        column = view.context[view.context_place(feature.name)]
+        columns.append(Cell(plain(feature.name, limits.cell), column.codes is None))
+        cells.append([Cell(plain(column.format(v), limits.cell), column.codes is None) for v in column.decode(rows)])
+    for judged in explanation.behavior[: limits.nearest_behavior]:
+        values = view.behavior[rows, view.behavior_place(judged.name)]
+        columns.append(Cell(plain(judged.name, limits.cell), True))
+        cells.append([Cell(judged.format(value), True) for value in values])
+    taken = Table(view.table.take(rows))
+    for other in others[: limits.nearest_others]:
+        columns.append(Cell(plain(view.table.name(other), limits.cell)))
+        cells.append([Cell(_plain_value(value, limits)) for value in taken.cells(other)])
+    lines = list(zip(*cells, strict=True))
+    weights = explanation.leading.weights
+    n_columns = len(view.context) + len(view.behavior_names) + len(others)
+    return Nearest(
+        tuple(columns),
+        lines[0],
+        tuple(
+            (
+                plain(names(int(position)), limits.name),
+                lines[i + 1],
+                f"{explanation.reference_distances[i]:.3f}",
+                f"{weights[i]:.1%}",
+            )
+            for i, position in enumerate(positions)
+        ),
+        n_columns - len(columns),
+    )
+
+
+def _other_columns(view: FittedView, names: RowNames) -> list[int]:
+    """The columns of the table that have no role: they may help to recognise a row."""
+    table = view.table
+    roles = {*view.behavior_names, *(column.name for column in view.context)}
+    return [p for p in range(table.n_columns) if table.name(p) not in roles and p != names.column]
+
+
+def _plain_value(value: Any, limits: Limits) -> str:
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, float | np.floating):
+        return f"{value:,.6g}"
+    return plain(value, limits.cell)

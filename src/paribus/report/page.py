@@ -1,0 +1,97 @@
+"""From a fitted detector to a page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from datetime import datetime
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from paribus import palette
+from paribus.formatting import ColumnFormat, plain
+from paribus.report.anomalies import anomalies
+from paribus.report.beanplot import beanplot
+from paribus.report.limits import STEPS, most_bytes
+from paribus.report.names import RowNames
+from paribus.report.score_histogram import score_histogram
+from paribus.report.score_map import Axis, NamedRow, score_map
+from paribus.report.summary import summarize
+from paribus.values import Kind
+
+if TYPE_CHECKING:
+    from paribus.detector import QCAD
+    from paribus.fitted_view import FittedView
+
+DEFAULT_TITLE = "Unusual rows, given their circumstances"
+LONGEST_TITLE = 120
+
+
+def make_page(detector: QCAD, top: int, *, title: str | None = None, names: RowNames) -> bytes:
+    """The whole page, in UTF-8: as much as is useful, and no more than fits."""
+    view = detector._get_view()
+    explanations = detector.explain_all(top)
+    style, script = Markup(_template("report.css").render(palette=palette)), Markup(_template("report.js").render())
+    page = b""
+    for limits in STEPS:
+        shown = anomalies(view, explanations, names, limits)
+        rows = [NamedRow(anomaly.position, anomaly.name, anomaly.score) for anomaly in shown]
+        page = (
+            _template("report.html")
+            .render(
+                title=plain(title or DEFAULT_TITLE, LONGEST_TITLE),
+                summary=summarize(
+                    view, shown, detector.n_neighbors_, detector.fit_seconds_, detector.get_params(deep=False)
+                ),
+                anomalies=shown,
+                heading=names.heading,
+                histogram=score_histogram(view.sorted_scores, view.threshold),
+                map=_map(view, rows),
+                example=beanplot(explanations[0].leading),
+                style=style,
+                style_hash=_sha256(style),
+                script=script,
+                script_hash=_sha256(script),
+                version=version("paribus"),
+                written=datetime.now().astimezone(),
+            )
+            .encode()
+        )
+        if len(page) < most_bytes(len(shown)):
+            break
+    return page
+
+
+def _map(view: FittedView, rows: list[NamedRow]) -> Markup:
+    """Two behavioural features; or one, and the score."""
+    places = view.strongest_features(len(rows))
+    axes = [Axis(view.behavior_names[p], view.behavior_formats[p], view.behavior[:, p]) for p in places[:2]]
+    if len(axes) == 2:
+        return score_map(axes[0], axes[1], rows)
+    scores = Axis("anomaly score", ColumnFormat(Kind.NUMERIC, decimals=1), np.asarray(view.scores))
+    return score_map(axes[0], scores, rows, view.threshold)
+
+
+def _sha256(text: str) -> str:
+    """How a security policy names the one script, or style sheet, that may be used."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("paribus.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _template(name: str) -> jinja2.Template:
+    return _environment().get_template(name)

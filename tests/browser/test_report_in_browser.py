@@ -1,0 +1,334 @@
+"""The report in a real browser: it is quiet, it works by mouse and keyboard, and it holds on a phone and on paper."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from chromium import ADVICE, find_chromium, must_have_one
+from hostile import LABEL, NAMES, hostile_table
+from paribus import QCAD, datasets
+
+OpenPage = Callable[..., Page]
+
+TOP = 8
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = find_chromium()
+    if program is None:
+        reason = f"there is no browser to test the report in: {ADVICE}"
+        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
+    with sync_playwright() as playwright:
+        flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
+        launched = playwright.chromium.launch(executable_path=program, args=flags)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Weather, a table of 40 contextual and 8 behavioural columns, and one that wants to break the page."""
+    folder = tmp_path_factory.mktemp("reports")
+    weather = datasets.load("weather")
+    random = np.random.default_rng(0)
+    wide = pd.DataFrame({f"a circumstance, number {i}": random.normal(size=200) * 10.0 ** (i % 7) for i in range(40)})
+    wide["when"] = pd.date_range("2024-01-01", periods=200)
+    for i in range(8):
+        wide[f"behaviour {i}"] = random.normal(size=200) * 10.0 ** (2 * i - 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        detectors = {
+            "weather": QCAD(weather.contextual, weather.behavioral, n_trees=10).fit(weather.table),
+            "wide": QCAD(list(wide.columns[:41]), n_trees=5).fit(wide),
+            "hostile": QCAD(NAMES[3:], NAMES[:3], n_trees=5).fit(hostile_table()),
+        }
+    return {
+        name: it.report(folder / f"{name}.html", TOP, title=NAMES[0], id=LABEL if name == "hostile" else None)
+        for name, it in detectors.items()
+    }
+
+
+@pytest.fixture
+def open_page(browser: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
+    """Opens a report. At the end: the browser has complained of nothing and asked nobody for anything."""
+    contexts, complaints, requests = [], [], []
+
+    def open_it(name: str = "weather", anchor: str = "", **options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(5_000)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on("request", lambda request: requests.append(request.url.partition("#")[0]))
+        page.goto(reports[name].as_uri() + anchor)
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    # The icon is part of the page.
+    assert {url for url in requests if not url.startswith("data:")} <= {path.as_uri() for path in reports.values()}
+
+
+def _names(page: Page) -> list[str]:
+    return page.locator(".list > tbody:not([hidden]) .name").all_inner_texts()
+
+
+def _scores(page: Page) -> list[float]:
+    return [float(text) for text in page.locator(".list > tbody .score").all_inner_texts()]
+
+
+def test_sorting_by_mouse_and_keyboard(open_page: OpenPage) -> None:
+    """Tests that the headings sort, in turn up and down, and say so."""
+    page = open_page()
+    descending = _scores(page)
+    assert descending == sorted(descending, reverse=True)
+    heading = page.get_by_role("columnheader", name="score")
+    heading.get_by_role("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    heading.get_by_role("button").press("Enter")
+    assert heading.get_attribute("aria-sort") == "ascending"
+    assert _scores(page) == sorted(descending)
+    assert page.get_by_role("status").inner_text() == "Sorted by score, ascending"
+    page.get_by_role("columnheader", name="row", exact=True).get_by_role("button").press("Space")
+    rows = [int(name.removeprefix("row ")) for name in _names(page)]
+    assert rows == sorted(rows)
+    assert page.locator("[aria-sort]").count() == 1
+
+
+def test_filtering_by_word_and_by_column(open_page: OpenPage) -> None:
+    """Tests that the search box and the list of columns leave the rows that match, and say how many."""
+    page = open_page()
+    first = _names(page)[0]
+    page.get_by_label("Search").fill(first.upper())
+    assert _names(page) == [first]
+    assert page.get_by_role("status").inner_text() == f"1 of {TOP} rows"
+    page.get_by_label("Search").fill("no such word")
+    assert _names(page) == []
+    assert page.get_by_text("No row matches.").is_visible()
+    page.get_by_label("Search").fill("")
+    assert len(_names(page)) == TOP
+    choice = page.get_by_label("Leading column")
+    choice.select_option(index=1)
+    chosen = choice.locator("option").nth(1).inner_text().rpartition(" (")[0]
+    shown = page.locator(".list > tbody:not([hidden]) .feature").all_inner_texts()
+    assert 0 < len(shown) < TOP
+    assert set(shown) == {chosen}
+
+
+def test_opening_an_explanation_by_keyboard(open_page: OpenPage) -> None:
+    """Tests that Tab leads to a row, that Enter opens its explanation and that Space closes it again."""
+    page = open_page()
+    page.get_by_role("button", name="Open all").focus()
+    for _ in range(5):
+        # Four headings, and then the first row.
+        page.keyboard.press("Tab")
+    button = page.locator(".name button").first
+    panel = page.locator(".panel").first
+    assert button.evaluate("it => it === document.activeElement")
+    assert float(button.evaluate("it => parseFloat(getComputedStyle(it).outlineWidth)")) >= 2
+    assert not panel.is_visible()
+    page.keyboard.press("Enter")
+    assert panel.is_visible()
+    assert button.get_attribute("aria-expanded") == "true"
+    assert page.locator(f"#{button.get_attribute('aria-controls')}").is_visible()
+    page.keyboard.press("Space")
+    assert not panel.is_visible()
+    assert button.get_attribute("aria-expanded") == "false"
+
+
+def test_opening_all_and_by_mouse(open_page: OpenPage) -> None:
+    """Tests that a click anywhere in a row opens it, and that all can be opened and closed at once."""
+    page = open_page()
+    page.locator(".sentence").nth(3).click()
+    assert page.locator(".panel").nth(3).is_visible()
+    page.get_by_role("button", name="Open all").click()
+    assert page.locator(".panel:visible").count() == TOP
+    page.get_by_role("button", name="Close all").click()
+    assert page.locator(".panel:visible").count() == 0
+
+
+def test_links_and_dots_lead_to_rows(open_page: OpenPage) -> None:
+    """Tests that the address of a row opens it, and that a dot of the map does."""
+    page = open_page()
+    anchor = page.locator(".list > tbody").nth(5).get_attribute("id")
+    page = open_page(anchor=f"#{anchor}", reduced_motion="reduce")
+    panel = page.locator(f"#{anchor} .panel")
+    assert panel.is_visible()
+    assert panel.evaluate("it => it.getBoundingClientRect().top < innerHeight")
+    page.get_by_label("Search").fill("no such word")
+    # The highest score is drawn last.
+    page.locator("circle.top").last.click()
+    assert page.locator(".panel").first.is_visible()
+
+
+@pytest.mark.parametrize("name", ["weather", "wide", "hostile"])
+def test_nothing_is_cut_or_covered(open_page: OpenPage, name: str) -> None:
+    """Tests, with all open, that the page does not scroll sideways and that no text lies on another one."""
+    page = open_page(name)
+    page.get_by_role("button", name="Open all").click()
+    for width in (360, 800, 1200):
+        page.set_viewport_size({"width": width, "height": 740})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate(_COVERED) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast_in_both_themes(open_page: OpenPage, scheme: Any) -> None:
+    """Tests that every text has a contrast of at least 4.5, in the colours of the system and in the others."""
+    page = open_page(color_scheme=scheme)
+    page.get_by_role("button", name="Open all").click()
+    for dark in (scheme == "dark", scheme != "dark"):
+        assert page.locator("#theme").inner_text() == ("Light colours" if dark else "Dark colours")
+        brightness = page.evaluate("Math.max(...getComputedStyle(document.body).backgroundColor.match(/\\d+/g))")
+        assert (brightness < 60) if dark else (brightness > 200)
+        assert page.evaluate(_PALE) == []
+        page.locator("#theme").click()
+
+
+def test_paper(open_page: OpenPage) -> None:
+    """Tests that on paper all explanations are open, all sentences whole, the colours light and the controls gone."""
+    page = open_page(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.locator(".panel:visible").count() == TOP
+    assert page.locator("#search, #theme, #all, nav").locator("visible=true").count() == 0
+    assert page.evaluate("getComputedStyle(document.querySelector('.panel')).color") == "rgb(28, 33, 38)"
+    assert page.evaluate(
+        "[...document.querySelectorAll('.sentence p')].every(p => p.scrollHeight <= p.clientHeight + 1)"
+    )
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_hostile_names_are_text(open_page: OpenPage) -> None:
+    """Tests that nothing in a table runs or becomes part of the page, and that it is shown as it is."""
+    page = open_page("hostile")
+    page.get_by_role("button", name="Open all").click()
+    assert page.evaluate("window.broken") is None
+    assert page.locator("script").count() == 1
+    assert page.locator("img, iframe, object, embed, form").count() == 0
+    attributes = page.evaluate("[...document.querySelectorAll('*')].flatMap(it => [...it.attributes].map(a => a.name))")
+    assert not [name for name in attributes if name.startswith("on") or name == "style"]
+    assert page.title() == NAMES[0]
+    assert "<img src=x" in page.locator("#details").inner_text()
+    assert "{{ 7 * 7 }}" in page.locator("#details").inner_text()
+
+
+def test_the_policy_stops_what_escaping_would_miss(browser: Browser, reports: dict[str, Path]) -> None:
+    """Tests that a script that somehow got into the page would not run, nor fetch anything."""
+    page = browser.new_page()
+    page.goto(reports["weather"].as_uri())
+    page.evaluate(
+        """() => {
+            window.stopped = [];
+            addEventListener("securitypolicyviolation", (event) => window.stopped.push(event.effectiveDirective));
+            const script = document.createElement("script");
+            script.textContent = "window.broken = 7";
+            const image = document.createElement("img");
+            image.src = "https://example.org/x.png";
+            document.body.append(script, image);
+        }"""
+    )
+    page.wait_for_function("window.stopped.length >= 2", timeout=5_000)
+    assert {directive.partition("-src")[0] for directive in page.evaluate("window.stopped")} == {"script", "img"}
+    assert page.evaluate("window.broken") is None
+    page.close()
+
+
+def test_the_page_works_without_script(open_page: OpenPage) -> None:
+    """Tests that without script all explanations are there to be read, and no control that does nothing."""
+    page = open_page(java_script_enabled=False)
+    assert page.locator(".panel:visible").count() == TOP
+    assert page.locator("#search, #theme, #all").locator("visible=true").count() == 0
+
+
+def test_screen_readers_find_their_way(open_page: OpenPage) -> None:
+    """Tests that there are landmarks, that headings skip no level, and that pictures, tables and fields have names."""
+    page = open_page()
+    page.get_by_role("button", name="Open all").click()
+    for role in ("banner", "main", "contentinfo", "navigation", "search"):
+        assert page.get_by_role(role).count() == 1
+    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map(it => Number(it.tagName[1]))")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    unnamed = page.evaluate(
+        """[...document.querySelectorAll("svg, table, input, select, button, [role=region]")].filter((it) => !(
+            it.getAttribute("aria-label") || it.getAttribute("aria-labelledby") || it.getAttribute("aria-hidden")
+            || it.querySelector("caption") || (it.labels && it.labels.length) || it.textContent.trim()
+        )).map((it) => it.outerHTML.slice(0, 80))"""
+    )
+    assert unnamed == []
+    assert page.locator("html").get_attribute("lang") == "en"
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map(it => it.id)")
+    assert len(ids) == len(set(ids))
+
+
+# Texts that lie on one another, or stick out of the page or of their picture. What scrolls may be out of sight.
+_COVERED = """() => {
+    const found = [];
+    const area = (a, b) => Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left))
+        * Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
+    const check = (texts) => {
+        const boxes = texts.map((it) => [it, it.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
+        boxes.forEach(([one, a], i) => boxes.slice(i + 1).forEach(([two, b]) => {
+            const covered = area(a, b) / Math.min(a.width * a.height, b.width * b.height);
+            if (covered > 0.15) found.push(`${one.textContent} / ${two.textContent}`);
+        }));
+    };
+    for (const svg of document.querySelectorAll("svg")) {
+        check([...svg.querySelectorAll("text")]);
+        const frame = svg.getBoundingClientRect();
+        for (const text of svg.querySelectorAll("text")) {
+            const box = text.getBoundingClientRect();
+            if (box.left < frame.left - 3 || box.right > frame.right + 3) found.push(`out: ${text.textContent}`);
+        }
+    }
+    for (const row of document.querySelectorAll("tr, .tiles, .controls, .bar-top, .keys, nav, .side")) {
+        check([...row.children]);
+    }
+    for (const it of document.querySelectorAll("p, h1, h2, h3, h4, button, input, select, dd, dt, li, figure")) {
+        const box = it.getBoundingClientRect();
+        const free = it.closest(".scroll, .skip");
+        if (!free && box.width && box.right > innerWidth + 1) found.push(`wide: ${it.textContent}`);
+    }
+    return found.slice(0, 10);
+}"""
+
+# Texts whose contrast with what is behind them is below 4.5.
+_PALE = """() => {
+    const parse = (color) => color.match(/[\\d.]+/g).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+        .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (it) => {
+        for (; it; it = it.parentElement) {
+            const color = parse(getComputedStyle(it).backgroundColor);
+            if (color.length < 4 || color[3] > 0) return color;
+        }
+        return [255, 255, 255];
+    };
+    const pale = new Set();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const it = walker.currentNode.parentElement;
+        if (!walker.currentNode.textContent.trim() || it.closest("title")) continue;
+        const style = getComputedStyle(it);
+        const [a, b] = [light(parse(it.closest("svg") ? style.fill : style.color)), light(behind(it))];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (contrast < 4.5) pale.add(`${it.className.baseVal ?? it.className} ${contrast.toFixed(2)}`);
+    }
+    return [...pale];
+}"""

@@ -1,0 +1,120 @@
+"""Files: written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from paribus.files import atomic_write, check_writable
+
+
+def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:
+    """Tests that the old content is there until the end of the block, and the new one after it, and nothing else."""
+    path = tmp_path / "out.txt"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    with atomic_write(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    """Tests that a new file may be read by whoever may read other new files."""
+    with atomic_write(tmp_path / "ours") as file:
+        file.write(b"x")
+    (tmp_path / "plain").write_bytes(b"x")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "cannot write .*no space left on device"),
+        (RuntimeError("half-way"), "half-way"),
+        (KeyboardInterrupt("stop"), "stop"),
+    ],
+)
+def test_a_failure_leaves_the_old_file(tmp_path: Path, error: BaseException, message: str) -> None:
+    """Tests that whatever goes wrong while writing, the old file is as it was and no other is left behind."""
+    path = tmp_path / "out.txt"
+    path.write_bytes(b"old")
+
+    def write() -> None:
+        with atomic_write(path) as file:
+            file.write(b"half of the new")
+            raise error
+
+    with pytest.raises(type(error), match=message):
+        write()
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_a_killed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    """Tests that a process that is killed half-way leaves the old file."""
+    path = tmp_path / "out.txt"
+    path.write_bytes(b"old")
+    script = (
+        "import os, signal, sys\n"
+        "from paribus.files import atomic_write\n"
+        "with atomic_write(sys.argv[1]) as file:\n"
+        "    file.write(b'half'); file.flush()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode != 0
+    assert path.read_bytes() == b"old"
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """Tests that writing to a link changes the file that it points to."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "out.txt")
+    with atomic_write(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "out.txt").read_bytes() == b"new"
+
+
+def test_a_device_is_written_to_and_not_replaced() -> None:
+    """Tests that a device stays what it is."""
+    with atomic_write(os.devnull) as file:
+        file.write(b"gone")
+    assert not Path(os.devnull).is_file()
+
+
+def test_what_cannot_be_written_is_said_before_the_work(tmp_path: Path) -> None:
+    """Tests that a missing folder, a folder, a file in place of a folder and a bad name each give one sentence."""
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(FileNotFoundError, match=r"there is no folder '.*nowhere'"):
+        check_writable(tmp_path / "nowhere" / "out.txt")
+    with pytest.raises(IsADirectoryError, match="it is a folder"):
+        check_writable(tmp_path)
+    with pytest.raises(OSError, match="cannot write"):
+        check_writable(tmp_path / "file" / "out.txt")
+    with pytest.raises(OSError, match="file name too long"):
+        check_writable(tmp_path / ("x" * 300))
+    with pytest.raises(ValueError, match="null character"):
+        check_writable("a\0b")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="everything is writable for root")
+def test_what_may_not_be_written_is_said_before_the_work(tmp_path: Path) -> None:
+    """Tests that a folder or a file without permission gives one sentence."""
+    path = tmp_path / "out.txt"
+    path.write_bytes(b"x")
+    path.chmod(0o444)
+    with pytest.raises(PermissionError, match="may not be changed"):
+        check_writable(path)
+    tmp_path.chmod(0o555)
+    with pytest.raises(PermissionError, match="permission denied"):
+        check_writable(tmp_path / "other")

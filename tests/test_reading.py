@@ -1,0 +1,375 @@
+"""Tables from files, standard input and databases."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paribus.reading import ReadTable, TextOptions, Wanted, read
+from paribus.reading.delimited import find_separator
+
+CSV = "site,when,load\nnorth,2026-01-31,1.5\nsouth,2026-02-01,\n"
+
+
+def read_bytes(folder: Path, data: bytes | str, name: str = "t.csv", **options: Any) -> ReadTable:
+    path = folder / name
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return read(str(path), **options)
+
+
+def strict(names: list[str]) -> Wanted:
+    return Wanted(strict=True)
+
+
+def plain(table: ReadTable) -> dict[str, list[Any]]:
+    return {
+        name: [None if value != value else value for value in column.tolist()] for name, column in table.columns.items()
+    }
+
+
+def check_small_table(table: ReadTable) -> None:
+    assert list(table.columns) == ["site", "when", "load"]
+    assert table.columns["site"].tolist() == ["north", "south"]
+    assert table.columns["when"].dtype.kind == "M"
+    assert table.columns["when"].astype("datetime64[D]").astype(str).tolist() == ["2026-01-31", "2026-02-01"]
+    assert table.columns["load"][0] == 1.5
+    assert np.isnan(table.columns["load"][1])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CSV.encode(),
+        CSV.encode("utf-8-sig"),
+        CSV.encode("utf-16"),
+        CSV.encode("utf-16-le"),
+        CSV.encode("utf-16-be"),
+        CSV.encode("utf-32"),
+        CSV.replace("\n", "\r\n").encode(),
+        CSV.replace("\n", "\r").encode(),
+        CSV.removesuffix("\n").encode(),
+        CSV.replace(",", ";").encode(),
+        CSV.replace(",", "\t").encode(),
+        CSV.replace(",", "|").encode(),
+        CSV.replace(",", ", ").encode(),
+        ("\n" + CSV + "\n\n").encode(),
+        gzip.compress(CSV.encode()),
+    ],
+    ids=[
+        *("utf-8", "bom", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "crlf", "cr", "no end", "semicolons", "tabs"),
+        *("bars", "spaces", "blank lines", "gzip"),
+    ],
+)
+def test_text_is_read_however_it_is_written(tmp_path: Path, data: bytes) -> None:
+    """Tests that encodings, line ends, separators and compression are found out."""
+    check_small_table(read_bytes(tmp_path, data))
+
+
+def test_json_lines_and_parquet_give_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the format makes no difference, gzipped or not, from a file or through a pipe."""
+    rows = [{"site": "north", "when": "2026-01-31", "load": 1.5}, {"site": "south", "when": "2026-02-01"}]
+    lines = "\n".join(json.dumps(row) for row in rows).encode()
+    check_small_table(read_bytes(tmp_path, lines, "t.jsonl"))
+    check_small_table(read_bytes(tmp_path, gzip.compress(lines), "t.jsonl.gz"))
+    frame = pd.DataFrame(rows).assign(when=pd.to_datetime(["2026-01-31", "2026-02-01"]))
+    frame.to_parquet(tmp_path / "t.parquet")
+    check_small_table(read(str(tmp_path / "t.parquet")))
+    for data in (CSV.encode(), lines, (tmp_path / "t.parquet").read_bytes()):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        check_small_table(read("-"))
+
+
+def test_parquet_keeps_its_types(tmp_path: Path) -> None:
+    """Tests that numbers, moments, texts and truth values come as such, with what is missing."""
+    table = {
+        "whole": pa.array([1, 2, None]),
+        "number": pa.array([0.5, None, float("nan")]),
+        "text": pa.array(["a", None, "b"]),
+        "truth": pa.array([True, None, False]),
+        "moment": pa.array([0, None, 1], pa.timestamp("ms")),
+        "same'\";": pa.array([1, 2, 3], pa.int32()),
+    }
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    columns = read(str(tmp_path / "t.parquet")).columns
+    assert list(columns) == list(table)
+    assert np.array_equal(columns["whole"], [1, 2, np.nan], equal_nan=True)
+    assert np.array_equal(columns["number"], [0.5, np.nan, np.nan], equal_nan=True)
+    assert columns["text"].tolist() == ["a", None, "b"]
+    assert columns["truth"].tolist() == [True, None, False]
+    assert np.isnat(columns["moment"]).tolist() == [False, True, False]
+    some = read(str(tmp_path / "t.parquet"), lambda names: Wanted(["text", "same'\";"])).columns
+    assert list(some) == ["text", "same'\";"]
+
+
+@pytest.mark.parametrize(
+    "name", ["a*.parquet", "a?.parquet", "[ab].parquet", "a{b,c}.parquet", "'; drop\".parquet", "a\\*.parquet"]
+)
+def test_file_names_are_taken_literally(tmp_path: Path, name: str) -> None:
+    """Tests that neither stars nor quotes in a file name mean anything."""
+    pq.write_table(pa.table({"x": [1.0]}), tmp_path / name)
+    for other in ("ab.parquet", "a.parquet", "b.parquet", "ac.parquet"):
+        pq.write_table(pa.table({"x": [2.0]}), tmp_path / other)
+    assert read(str(tmp_path / name)).columns["x"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "t.csv is empty"),
+        (b"\n\n", "t.csv is empty"),
+        (b"a,b\n", "t.csv: there are no rows"),
+        (b"a,b\n1,2\n3\n", "t.csv, line 3: it has 1 value and the first line 2, with ',' between them"),
+        (b'a,b\n"1\n1",2\n3,4,5\n', "t.csv, line 4: it has 3 values and the first line 2"),
+        (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'"),
+        (b'a,b\n1,"2\n3,4\n', "t.csv, line 2: a quote is opened here and never closed"),
+        (b'a,b\n1,2\n3,"4"5\n', "t.csv, line 3: something stands behind a closing quote"),
+        (b"a,b\n1,\x002\n", "t.csv, line 2: it holds a null character"),
+        (b"a,b\n1,\xff\x81\n", "t.csv, line 2: it is not UTF-8 text: name the encoding"),
+        (
+            "a,b\n1,\N{CYRILLIC SMALL LETTER YA}\n".encode("koi8-r") * 50 + bytes(range(192, 256)) * 90,
+            "name the encoding",
+        ),
+        (b"PK\x03\x04 and so on", "a zip archive or a spreadsheet"),
+        (b"SQLite format 3\x00", "say sqlite:///"),
+        (b"BZh9", "unpack it, or use gzip"),
+        (b"PAR1garbage", "the Parquet file cannot be read"),
+        (gzip.compress(CSV.encode())[:-12], "it is cut off"),
+        (gzip.compress(CSV.encode())[:-8] + b"\xff" * 8, "the compressed file is damaged"),
+        (gzip.compress(gzip.compress(CSV.encode())), "compressed twice"),
+        (b'{"a": 1}\n{"a": \n', "t.csv, line 2: it is not JSON"),
+        (b'{"a": 1}\n[2]\n', "t.csv, line 2: it is a JSON list"),
+        (b'{"a": ' + b"[" * 100_000 + b"\n", "t.csv, line 1: it is not JSON"),
+    ],
+)
+def test_bad_files_are_explained(tmp_path: Path, data: bytes, message: str) -> None:
+    """Tests that each kind of bad file gets one sentence, with the line where there is one."""
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as caught:
+        read_bytes(tmp_path, data)
+    assert message in str(caught.value)
+
+
+def test_what_is_no_file_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a missing file, a folder, an address and an empty pipe each give one sentence."""
+    (tmp_path / "days.csv").write_text(CSV)
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*dais.csv: did you mean .*days.csv\?"):
+        read(str(tmp_path / "dais.csv"))
+    with pytest.raises(ValueError, match=r"is a folder"):
+        read(str(tmp_path))
+    for address in ("https://example.org/t.csv", "s3://bucket/t.parquet", "file:///etc/passwd"):
+        with pytest.raises(ValueError, match=r"nothing is fetched from the network"):
+            read(address)
+    with pytest.raises(ValueError, match=r"--sql needs the address of a database"):
+        read(str(tmp_path / "days.csv"), sql="days")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(ValueError, match=r"standard input is empty"):
+        read("-")
+
+
+def test_text_among_numbers_is_found(tmp_path: Path) -> None:
+    """Tests that the line and the value are named, and what to do about it."""
+    data = 'n,x\n"two\nlines",1\nb,2\nc,3\nd,oops\n'
+    with pytest.raises(
+        ValueError, match=r"t.csv, line 6: column 'x' has 'oops' where a number should be: .*--categorical"
+    ):
+        read_bytes(tmp_path, data, choose=strict)
+    with pytest.raises(ValueError, match=r"t.csv, line 6: column 'x' has 'oops' where a number should be"):
+        read_bytes(tmp_path, data, choose=lambda names: Wanted(numbers=frozenset({"x"})))
+    with pytest.raises(ValueError, match=r"line 2: column 'n' has 'two lines', and no numbers at all"):
+        read_bytes(tmp_path, data, choose=lambda names: Wanted(numbers=frozenset({"n"})))
+    with pytest.raises(ValueError, match=r"line 2: column 'x' has 'inf' where a number should be"):
+        read_bytes(tmp_path, "n,x\na,inf\nb,1\nc,2\n", choose=strict)
+    # Texts, if nobody says otherwise; and a number that is missing if somebody does.
+    assert read_bytes(tmp_path, data).columns["x"].tolist() == ["1", "2", "3", "oops"]
+    there = read_bytes(tmp_path, data, choose=strict, text=TextOptions(missing=frozenset({"oops"})))
+    assert plain(there)["x"] == [1.0, 2.0, 3.0, None]
+
+
+def test_ways_to_say_missing(tmp_path: Path) -> None:
+    """Tests that the usual ways to say missing are missing numbers, and texts among texts."""
+    table = read_bytes(tmp_path, "x,s\n1,NA\nNA,a\n?,b\n-,c\nnan,d\n n/a ,\n2,e\n")
+    assert plain(table)["x"] == [1.0, None, None, None, None, None, 2.0]
+    assert table.columns["s"].tolist() == ["NA", "a", "b", "c", "d", None, "e"]
+
+
+def test_numbers_that_stay_texts(tmp_path: Path) -> None:
+    """Tests that a column can be had as it is written, zeros in front included."""
+    keep = lambda names: Wanted(["zip"], texts=frozenset({"zip"}))  # noqa: E731
+    assert plain(read_bytes(tmp_path, "zip,x\n00123,1\n4567,2\n", choose=keep)) == {"zip": ["00123", "4567"]}
+
+
+def test_the_first_line_may_be_data(tmp_path: Path) -> None:
+    """Tests that a first line of numbers is a row, with a note, unless the caller knows better."""
+    notes: list[str] = []
+    assert plain(read_bytes(tmp_path, "1,2\n3,4\n", note=notes.append)) == {
+        "column_1": [1.0, 3.0],
+        "column_2": [2.0, 4.0],
+    }
+    assert "the first line holds numbers" in notes[0]
+    assert plain(read_bytes(tmp_path, "a,2019\n3,4\n", text=TextOptions(has_header=True))) == {
+        "a": [3.0],
+        "2019": [4.0],
+    }
+    assert list(read_bytes(tmp_path, "a,b\nc,d\n", text=TextOptions(has_header=False)).columns["column_1"]) == [
+        "a",
+        "c",
+    ]
+
+
+def test_encodings_that_are_guessed_or_given(tmp_path: Path) -> None:
+    """Tests that Western European text is read with a note, and any other encoding if it is named."""
+    notes: list[str] = []
+    table = read_bytes(tmp_path, "city,x\nKöln,1\nMalmö,2\n".encode("latin-1"), note=notes.append)
+    assert table.columns["city"].tolist() == ["Köln", "Malmö"]
+    assert "line 2 is not UTF-8" in notes[0]
+    greek = "\u03c0\u03cc\u03bb\u03b7,x\n\u0398\u03ae\u03b2\u03b1,1\n"
+    table = read_bytes(tmp_path, greek.encode("iso8859-7"), text=TextOptions(encoding="iso8859-7"))
+    assert table.columns["\u03c0\u03cc\u03bb\u03b7"].tolist() == ["\u0398\u03ae\u03b2\u03b1"]
+    with pytest.raises(ValueError, match="there is no text encoding 'utf-9'"):
+        read_bytes(tmp_path, CSV, text=TextOptions(encoding="utf-9"))
+    with pytest.raises(ValueError, match=r"it is not ascii text"):
+        read_bytes(tmp_path, "ö,x\n1,2\n", text=TextOptions(encoding="ascii"))
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    """Tests that decimal commas are numbers where a comma does not separate values, with a note."""
+    notes: list[str] = []
+    assert plain(read_bytes(tmp_path, "a;b\n1,5;x\n-2;y\n", note=notes.append)) == {"a": [1.5, -2.0], "b": ["x", "y"]}
+    assert len(notes) == 1
+    assert read_bytes(tmp_path, 'a;b\n"1,5";x\n1.5;y\n').columns["a"].tolist() == ["1,5", "1.5"]
+    assert read_bytes(tmp_path, 'a,b\n"1,500",x\n"2,500",y\n').columns["a"].tolist() == ["1,500", "2,500"]
+
+
+def test_a_separator_of_ones_own(tmp_path: Path) -> None:
+    """Tests that a separator can be named, and that it must be one character."""
+    assert plain(read_bytes(tmp_path, "a:b\n1:2\n", text=TextOptions(separator=":"))) == {"a": [1.0], "b": [2.0]}
+    with pytest.raises(ValueError, match=r"it must be one character"):
+        read_bytes(tmp_path, CSV, text=TextOptions(separator="::"))
+
+
+def test_long_lines_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a line of many megabytes is read, and one without end is refused."""
+    data = "a,b\n" + "x" * 12_000_000 + ",1\ny,2\n"
+    assert len(read_bytes(tmp_path, data).columns["a"][0]) == 12_000_000
+    monkeypatch.setattr("paribus.reading.text.LONGEST_LINE", 10_000)
+    with pytest.raises(ValueError, match=r"t.csv, line 2: it is longer than"):
+        read_bytes(tmp_path, data)
+
+
+def test_columns_are_chosen_before_the_rows_are_read(tmp_path: Path) -> None:
+    """Tests that a mistake in a name is found although the rows have mistakes, too."""
+
+    def refuse(names: list[str]) -> Wanted:
+        raise ValueError(f"not among {names}")
+
+    with pytest.raises(ValueError, match=r"not among \['a', 'b'\]"):
+        read_bytes(tmp_path, "a,b\n1\n", choose=refuse)
+
+
+@given(
+    st.lists(
+        st.tuples(st.text("ab,;\"'\n\r =\t", max_size=5), st.floats(allow_nan=False, allow_infinity=False)),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from(",;\t|"),
+)
+def test_what_python_writes_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], separator: str
+) -> None:
+    """Tests that texts with quotes, separators and line ends come back, and numbers to the last bit."""
+    import csv
+
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, delimiter=separator)
+    writer.writerow(["name", "number"])
+    writer.writerows((f"x{text}x", number) for text, number in rows)
+    table = read_bytes(
+        tmp_path_factory.getbasetemp(), stream.getvalue(), "h.csv", text=TextOptions(separator=separator)
+    )
+    assert table.columns["name"].tolist() == [f"x{text}x" for text, _ in rows]
+    assert table.columns["number"].tolist() == [number for _, number in rows]
+
+
+def test_separators_are_found() -> None:
+    """Tests the separator of lines in which other candidates occur as well."""
+    assert find_separator(["a b,c", "1 2,3", "4 5,6"]) == ","
+    assert find_separator(["a;b", "1,5;2,5", "3,5;4,5"]) == ";"
+    assert find_separator(["1,5;2,5", "3,5;4,5"]) == ";"
+    assert find_separator(["x", "1", "2"]) == ","
+    assert find_separator(["a,b", "1,2", "3"]) == ","
+    assert find_separator(["a b", "1  2"]) == " "
+    assert find_separator(["a,b", '"x;y;z",1', '"p;q",2']) == ","
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    path = tmp_path / "plant.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute('CREATE TABLE "two words" (site TEXT, "load" REAL, n INTEGER)')
+        connection.executemany('INSERT INTO "two words" VALUES (?, ?, ?)', [("north", 1.5, 7), ("south", None, 8)])
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+def test_tables_and_queries_of_a_database(database: str) -> None:
+    """Tests that a table by its name, and a query with a colon in it, give columns."""
+    assert plain(read(database, sql="two words")) == {"site": ["north", "south"], "load": [1.5, None], "n": [7.0, 8.0]}
+    query = "SELECT site || ':x' AS s, n FROM \"two words\" WHERE n > 7"
+    assert plain(read(database, sql=query)) == {"s": ["south:x"], "n": [8.0]}
+    assert list(read(database, lambda names: Wanted(["n"]), sql="two words").columns) == ["n"]
+
+
+def test_mistakes_with_a_database_are_explained(database: str, tmp_path: Path) -> None:
+    """Tests that no table, no file, no query and no password leak each give one sentence."""
+    for sql, message in (
+        (None, "its tables are: two words"),
+        ("two_words", "there is no table two_words: did you mean two words?"),
+        ("SELECT * FROM nowhere", "plant.db: no such table: nowhere"),
+        ("DELETE FROM 'two words'", "returns no rows"),
+        ("SELECT site FROM 'two words' WHERE n > 9", "there are no rows"),
+        ("SELECT site, site FROM 'two words'", "both called 'site'"),
+    ):
+        with pytest.raises(ValueError, match=r"^[^\n]*$") as caught:
+            read(database, sql=sql)
+        assert message in str(caught.value)
+    assert read(database, sql="two words").n_rows == 2
+    with pytest.raises(FileNotFoundError, match=r"there is no database file"):
+        read(f"sqlite:///{tmp_path}/none.db", sql="t")
+    assert not (tmp_path / "none.db").exists()
+    for address in (
+        "nosuchbase://me:secret@host/db",
+        "postgresql+nodriver://me:secret@host/db",
+        "mysql://me:secret@host:x/db",
+    ):
+        with pytest.raises(ValueError, match=r"^(?!.*secret)[^\n]*$"):
+            read(address, sql="t")
+
+
+def test_databases_need_an_extra(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that without SQLAlchemy the extra to install is named."""
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(ValueError, match=r"pip install 'paribus\[sql\]'"):
+        read(database, sql="two words")
+
+
+def test_parquet_needs_no_dataframe_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Parquet is read and written without pandas, polars or pyarrow."""
+    from paribus.reading.parquet import write_parquet
+
+    for module in ("pandas", "polars", "pyarrow"):
+        monkeypatch.setitem(sys.modules, module, None)
+    write_parquet(tmp_path / "t.parquet", {"x": np.array([1.0, np.nan]), "s": np.array(["a", None], dtype=object)})
+    assert plain(read(str(tmp_path / "t.parquet"))) == {"x": [1.0, None], "s": ["a", None]}
