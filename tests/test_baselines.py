@@ -80,6 +80,18 @@ def test_constant_columns_and_duplicates_are_no_trouble(name: str) -> None:
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.parametrize("name", ["CAD", "ROCOD", "LoPAD", "RIF", "KNN"])
+def test_large_numbers_dates_and_names_are_no_trouble(name: str) -> None:
+    """Tests contexts of huge numbers, of points in time, and of names that occur once each."""
+    frame = planted_table()
+    names = [f"person {row}" for row in range(300)]
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
+    frame = frame.assign(load=frame["load"] * 1e240, site=names, age=when)
+    scores = make(name).fit(frame).anomaly_scores_
+    assert np.isfinite(scores).all()
+    assert np.argsort(-scores)[:10].min() < 10
+
+
 def test_an_unknown_rival_is_named() -> None:
     """Tests that a misspelt name gets the nearest one."""
     with pytest.raises(ValueError, match="there is no rival 'Lopad': did you mean 'LoPAD'"):
