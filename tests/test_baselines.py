@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from paribus import baselines, datasets
-from paribus.baselines.out_of_bag import expected_values, probability_of_actual
+from paribus.baselines.out_of_bag import Bagging
 from paribus.evaluation import average_precision
 from tables import BEHAVIOR, CONTEXT, mixed_table
 
@@ -80,6 +80,18 @@ def test_constant_columns_and_duplicates_are_no_trouble(name: str) -> None:
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.parametrize("name", ["CAD", "ROCOD", "LoPAD", "RIF", "KNN"])
+def test_large_numbers_dates_and_names_are_no_trouble(name: str) -> None:
+    """Tests contexts of huge numbers, of points in time, and of names that occur once each."""
+    frame = planted_table()
+    names = [f"person {row}" for row in range(300)]
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
+    frame = frame.assign(load=frame["load"] * 1e240, site=names, age=when)
+    scores = make(name).fit(frame).anomaly_scores_
+    assert np.isfinite(scores).all()
+    assert np.argsort(-scores)[:10].min() < 10
+
+
 def test_an_unknown_rival_is_named() -> None:
     """Tests that a misspelt name gets the nearest one."""
     with pytest.raises(ValueError, match="there is no rival 'Lopad': did you mean 'LoPAD'"):
@@ -92,7 +104,7 @@ def test_an_unknown_rival_is_named() -> None:
     ("name", "parameters", "error", "message"),
     [
         ("LOF", {"n_neighbors": 0}, ValueError, "n_neighbors is 0"),
-        ("KNN", {"scale_context": 1}, TypeError, "scale_context is 1: it must be True or False"),
+        ("KNN", {"scale_context": 1}, TypeError, "scale_context is 1: it must be True, False or None"),
         ("IForest", {"n_trees": -1}, ValueError, "n_trees is -1"),
         ("HBOS", {"n_bins": 1}, ValueError, "n_bins is 1"),
         ("LoPAD", {"significance": 2}, ValueError, "significance is 2"),
@@ -142,10 +154,10 @@ def test_trees_that_saw_a_row_do_not_judge_it() -> None:
     """Tests that noise is not predicted: trees grown to single rows would repeat what they saw."""
     random = np.random.default_rng(0)
     features, noise = random.normal(size=(200, 2)), random.normal(size=200)
-    expected = expected_values(features, noise, np.random.RandomState(0), n_trees=100)
+    expected = Bagging(100).expected_values(features, noise, np.random.RandomState(0))
     assert abs(np.corrcoef(expected, noise)[0, 1]) < 0.3
     codes = random.integers(0, 4, 200)
-    given = probability_of_actual(features, codes, np.random.RandomState(0), n_trees=100)
+    given = Bagging(100).probability_of_actual(features, codes, np.random.RandomState(0))
     assert 0.15 < given.mean() < 0.35
 
 
@@ -153,10 +165,10 @@ def test_rows_in_every_bag_are_expected_at_the_mean() -> None:
     """Tests that with one tree, a row that the tree has seen gets the mean, or its category's share, and no warning."""
     random = np.random.default_rng(0)
     features, target = random.normal(size=(30, 1)), random.normal(size=30) + 100
-    expected = expected_values(features, target, np.random.RandomState(0), n_trees=1)
+    expected = Bagging(1).expected_values(features, target, np.random.RandomState(0))
     assert np.isclose(expected, target.mean()).sum() >= 10
     codes = np.array([0] * 20 + [1] * 10)
-    given = probability_of_actual(features, codes, np.random.RandomState(0), n_trees=1)
+    given = Bagging(1).probability_of_actual(features, codes, np.random.RandomState(0))
     assert np.isclose(given, np.where(codes == 0, 2 / 3, 1 / 3)).sum() >= 10
 
 
@@ -195,6 +207,11 @@ def test_lopad_scores_every_variable_and_categories_by_their_probability() -> No
     frame.loc[row, "group"] = "high"
     detector = baselines.LoPAD(["group"], ["x", "y"], n_trees=50).fit(frame)
     assert detector.blankets_[:2] == [[1], [0]]
+    assert detector.anomaly_scores_.argmax() == row
+    # Among categories alone, one that contradicts all others.
+    frame = pd.DataFrame({"group": group, "copy": group, "z": random.normal(size=300)})
+    frame.loc[row, "copy"] = "high"
+    detector = baselines.LoPAD(["group", "copy"], ["z"], n_trees=50, significance=1e-3).fit(frame)
     assert detector.anomaly_scores_.argmax() == row
 
 

@@ -14,6 +14,9 @@ from sklearn.utils import check_random_state
 from paribus.encoding import ContextEncoding, encode_behavior
 from paribus.table import Columns, Floats, Roles, Table, assign_roles
 
+# More categories of one column than this are too many to be told apart.
+MOST_CATEGORIES = 100
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -31,10 +34,10 @@ class Rows:
         return np.hstack([min_max(self.context) if scale_context else self.context, self.behavior])
 
     def design(self) -> Floats:
-        """The context as a regression takes it: numbers standardised, a column of 0 and 1 for each category."""
+        """The context as a regression takes it: numbers standardised, a column of 0 and 1 for each common category."""
         columns = []
         for values, is_category in zip(self.context.T, self.categorical, strict=True):
-            columns.append(indicators(values) if is_category else standardize(values[:, None]))
+            columns.append(indicators(merge_rare(values)) if is_category else standardize(values[:, None]))
         return np.hstack(columns)
 
 
@@ -133,18 +136,39 @@ def min_max(values: Floats) -> Floats:
 
 
 def standardize(values: Floats) -> Floats:
-    """Each column with mean 0 and deviation 1; a constant one is 0."""
-    centred = values - values.mean(axis=0)
+    """Each column with mean 0 and deviation 1; a constant one is 0.
+
+    >>> standardize(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    # Squares of large numbers would overflow.
+    centred = min_max(values)
+    centred -= centred.mean(axis=0)
     spread = centred.std(axis=0)
-    return np.asarray(centred / np.where(spread > 1e-12 * (1.0 + np.abs(values).max(axis=0)), spread, np.inf))
+    return np.asarray(centred / np.where(spread > 0, spread, 1.0))
 
 
-def indicators(codes: npt.NDArray[Any]) -> Floats:
-    """A column of 0 and 1 for each code that there is.
+def merge_rare(codes: npt.NDArray[Any], most: int = MOST_CATEGORIES, fewest_rows: int = 1) -> npt.NDArray[np.int64]:
+    """Codes from 0 on, in the order of the given ones; categories that are not among the commonest share the last.
 
-    >>> indicators(np.array([2, 0, 2]))
+    A column of names, one per row, would otherwise make a matrix of rows x rows.
+
+    >>> merge_rare(np.array([7, 7, 3, 3, 5, 9]), most=2)
+    array([1, 1, 0, 0, 2, 2])
+    """
+    _, category, n_rows = np.unique(codes, return_inverse=True, return_counts=True)
+    common = n_rows >= fewest_rows
+    common[np.argsort(-n_rows, kind="stable")[most:]] = False
+    return np.asarray(np.where(common, np.cumsum(common) - 1, common.sum())[category])
+
+
+def indicators(codes: npt.NDArray[np.int64]) -> Floats:
+    """A column of 0 and 1 for each code from 0 on.
+
+    >>> indicators(np.array([1, 0, 1]))
     array([[0., 1.],
            [1., 0.],
            [0., 1.]])
     """
-    return np.asarray(codes[:, None] == np.unique(codes), dtype=np.float64)
+    return np.asarray(codes[:, None] == np.arange(codes.max() + 1), dtype=np.float64)

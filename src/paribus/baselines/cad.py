@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.cluster import kmeans_plusplus
+from threadpoolctl import threadpool_limits
 
 from paribus.arguments import check_whole_number, is_number
 from paribus.baselines.base import Baseline, Rows, standardize
@@ -97,18 +98,24 @@ class CAD(Baseline):
         x, y = standardize(rows.context), standardize(rows.behavior)
         prior = self.regularization * len(x) / self.n_components
         best = -np.inf
-        for _ in range(self.n_restarts):
-            model = Model.start(x, y, self.n_components, prior, random)
-            path: list[float] = []
-            for _ in range(self.max_iterations):
-                improved, objective = model.step(x, y)
-                path.append(objective)
-                if len(path) > 1 and path[-1] - path[-2] < self.tolerance * len(x):
-                    break
-                model = improved
-            if path[-1] > best:
-                best, self.model_, self.log_likelihoods_ = path[-1], model, path
-        return -self.model_.log_conditional(x, y)
+        # The matrices are thin: threads would only wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            for _ in range(self.n_restarts):
+                model, path = self._search(Model.start(x, y, self.n_components, prior, random), x, y)
+                if path[-1] > best:
+                    best, self.model_, self.log_likelihoods_ = path[-1], model, path
+            return -self.model_.log_conditional(x, y)
+
+    def _search(self, model: Model, x: Floats, y: Floats) -> tuple[Model, list[float]]:
+        """The model that steps from this one lead to, and the objective on the way."""
+        path: list[float] = []
+        for _ in range(self.max_iterations):
+            improved, objective = model.step(x, y)
+            path.append(objective)
+            if len(path) > 1 and path[-1] - path[-2] < self.tolerance * len(x):
+                break
+            model = improved
+        return model, path
 
 
 @dataclass(frozen=True)

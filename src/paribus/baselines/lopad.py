@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from paribus.arguments import check_whole_number, is_number
-from paribus.baselines.base import Baseline, Rows
+from paribus.baselines.base import Baseline, Rows, merge_rare
 from paribus.baselines.markov_blanket import Dependence, fast_iamb
-from paribus.baselines.out_of_bag import expected_values, probability_of_actual
+from paribus.baselines.out_of_bag import Bagging
 from paribus.parallel import resolve_n_jobs
 from paribus.table import Columns, Floats
 
@@ -94,15 +94,10 @@ class LoPAD(Baseline):
         values = table[:, variable]
         # Without a blanket, a constant predicts as well as anything.
         features = table[:, blanket] if blanket else np.zeros((len(table), 1))
-        settings = {
-            "n_trees": self.n_trees if blanket else 1,
-            "min_samples_leaf": self.min_samples_leaf,
-            "n_jobs": resolve_n_jobs(self.n_jobs),
-        }
+        trees = Bagging(self.n_trees if blanket else 1, self.min_samples_leaf, resolve_n_jobs(self.n_jobs))
         if is_category:
-            codes = np.unique(values, return_inverse=True)[1]
-            return 1 - probability_of_actual(features, codes, random, **settings)
-        return np.abs(values - expected_values(features, values, random, **settings))
+            return 1 - trees.probability_of_actual(features, merge_rare(values), random)
+        return np.abs(values - trees.expected_values(features, values, random))
 
 
 def pruned_z_scores(deviations: Floats) -> Floats:

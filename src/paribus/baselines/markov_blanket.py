@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfc, gammaincc
 
-from paribus.baselines.base import indicators, standardize
+from paribus.baselines.base import indicators, merge_rare, standardize
 from paribus.table import Floats
 
 # A category has an indicator of its own if it is among this many commonest ones and not rare; the others share one.
-MOST_CATEGORIES = 40
+MOST_INDICATORS = 40
 FEWEST_ROWS = 5
 # A direction with less variance than this is one that the variables given already determine.
 NEGLIGIBLE = 1e-8
@@ -40,7 +40,8 @@ class Dependence:
     def of(cls, table: Floats, categorical: npt.NDArray[np.bool_]) -> Dependence:
         """The test for the columns of a table."""
         parts = [
-            _common_indicators(column) if is_category else column[:, None]
+            # The last indicator is implied by the others: left out, it costs the test no rows.
+            indicators(merge_rare(column, MOST_INDICATORS, FEWEST_ROWS))[:, :-1] if is_category else column[:, None]
             for column, is_category in zip(table.T, categorical, strict=True)
         ]
         columns = standardize(np.hstack(parts))
@@ -144,13 +145,3 @@ def _shrink(test: Dependence, target: int, blanket: list[int], significance: flo
         if test.p_values(target, [variable], rest)[0] > significance:
             kept = rest
     return kept
-
-
-def _common_indicators(codes: Floats) -> Floats:
-    columns = indicators(codes)
-    sizes = columns.sum(axis=0)
-    order = np.argsort(-sizes, kind="stable")
-    common = [c for c in order[:MOST_CATEGORIES] if sizes[c] >= FEWEST_ROWS]
-    # The last of all is implied by the others; left out, it costs the test no rows.
-    others = np.setdiff1d(np.arange(len(sizes)), common)
-    return columns[:, common] if others.size else columns[:, common[:-1]] if len(common) > 1 else columns[:, common]

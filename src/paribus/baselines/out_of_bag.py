@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,61 +13,48 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from paribus.table import Floats
 
 
-def expected_values(
-    features: Floats,
-    target: Floats,
-    random: np.random.RandomState,
-    *,
-    n_trees: int,
-    max_features: float | None = None,
-    min_samples_leaf: int = 1,
-    n_jobs: int = 1,
-) -> Floats:
-    """The mean prediction of the trees whose bootstrap left a row out; the overall mean if there is no such tree."""
-    forest = RandomForestRegressor(
-        n_trees,
-        max_features=max_features,
-        min_samples_leaf=min_samples_leaf,
-        oob_score=True,
-        n_jobs=n_jobs,
-        random_state=random,
-    )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-        forest.fit(features, target)
-    return np.asarray(np.where(_ever_left_out(forest), forest.oob_prediction_, target.mean()))
+@dataclass(frozen=True)
+class Bagging:
+    """Trees, each grown on a bootstrap of the rows with all features at every split.
+
+    Only trees whose bootstrap left a row out are asked about it.
+    """
+
+    n_trees: int
+    min_samples_leaf: int = 1
+    n_jobs: int = 1
+
+    def expected_values(self, features: Floats, target: Floats, random: np.random.RandomState) -> Floats:
+        """The mean prediction for each row; the overall mean if all trees have seen it."""
+        forest = self._grow(RandomForestRegressor, features, target, random)
+        return np.asarray(np.where(_ever_left_out(forest), forest.oob_prediction_, target.mean()))
+
+    def probability_of_actual(
+        self, features: Floats, codes: npt.NDArray[np.int64], random: np.random.RandomState
+    ) -> Floats:
+        """The probability of the category that each row has; its overall share if all trees have seen the row."""
+        forest = self._grow(RandomForestClassifier, features, codes, random)
+        columns = np.searchsorted(forest.classes_, codes)
+        probabilities = forest.oob_decision_function_[np.arange(len(codes)), columns]
+        shares = np.bincount(columns)[columns] / len(codes)
+        return np.where(_ever_left_out(forest), probabilities, shares)
+
+    def _grow(self, kind: type, features: Floats, target: npt.NDArray[Any], random: np.random.RandomState) -> Any:
+        forest = kind(
+            n_estimators=self.n_trees,
+            max_features=None,
+            min_samples_leaf=self.min_samples_leaf,
+            oob_score=True,
+            n_jobs=self.n_jobs,
+            random_state=random,
+        )
+        # Rows that all trees have seen have no prediction: scikit-learn warns, or divides 0 by 0.
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+            return forest.fit(features, target)
 
 
-def probability_of_actual(
-    features: Floats,
-    codes: npt.NDArray[np.int64],
-    random: np.random.RandomState,
-    *,
-    n_trees: int,
-    min_samples_leaf: int = 1,
-    n_jobs: int = 1,
-) -> Floats:
-    """The probability that those trees give to the category that a row has; its overall share without such a tree."""
-    forest = RandomForestClassifier(
-        n_trees,
-        max_features=None,
-        min_samples_leaf=min_samples_leaf,
-        oob_score=True,
-        n_jobs=n_jobs,
-        random_state=random,
-    )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-        # Rows without a vote get 0/0 here.
-        with np.errstate(invalid="ignore"):
-            forest.fit(features, codes)
-    columns = np.searchsorted(forest.classes_, codes)
-    probabilities = forest.oob_decision_function_[np.arange(len(codes)), columns]
-    shares = np.bincount(columns)[columns] / len(codes)
-    return np.where(_ever_left_out(forest), probabilities, shares)
-
-
-def _ever_left_out(forest: RandomForestRegressor | RandomForestClassifier) -> npt.NDArray[np.bool_]:
+def _ever_left_out(forest: Any) -> npt.NDArray[np.bool_]:
     n_rows = len(forest.estimators_samples_[0])
     left_out = np.zeros(n_rows, dtype=np.bool_)
     for sample in forest.estimators_samples_:

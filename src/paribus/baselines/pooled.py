@@ -23,10 +23,12 @@ class Pooled(Baseline):
     ----------
     contextual, behavioral, categorical, random_state
         As for every rival; see `Baseline`. Categories are used by their codes.
-    scale_context : bool
+    scale_context : bool, optional
         Whether the context is scaled to [0, 1] as behaviour is. The paper leaves it as it comes, so that the feature
-        with the largest numbers decides who is near. The default is what finds more anomalies of the paper's data.
+        with the largest numbers decides who is near. By default what suits the detector: True for all but HBOS.
     """
+
+    _scales_context = True
 
     def __init__(
         self,
@@ -34,24 +36,20 @@ class Pooled(Baseline):
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
-        scale_context: bool = True,
+        scale_context: bool | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         super().__init__(contextual, behavioral, categorical=categorical, random_state=random_state)
         self.scale_context = scale_context
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.scale_context, bool | np.bool_):
-            raise TypeError(f"scale_context is {self.scale_context!r}: it must be True or False")
-        if hasattr(self, "n_neighbors"):
-            check_whole_number("n_neighbors", self.n_neighbors, 1)
-
-    def _smallest_table(self) -> int:
-        return int(getattr(self, "n_neighbors", 1)) + 1
+        if not (self.scale_context is None or isinstance(self.scale_context, bool | np.bool_)):
+            raise TypeError(f"scale_context is {self.scale_context!r}: it must be True, False or None")
 
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
         detector = self._detector(random)
-        detector.fit(rows.pooled(scale_context=bool(self.scale_context)))
+        scaled = self._scales_context if self.scale_context is None else bool(self.scale_context)
+        detector.fit(rows.pooled(scale_context=scaled))
         return np.asarray(detector.decision_scores_, dtype=np.float64)
 
     @abstractmethod
@@ -76,7 +74,7 @@ class IForest(Pooled):
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
-        scale_context: bool = True,
+        scale_context: bool | None = None,
         n_trees: int = 100,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -96,20 +94,32 @@ class IForest(Pooled):
 class _Neighbors(Pooled):
     """A detector that looks at a row's nearest neighbours."""
 
+    _usual_neighbors = 20
+
     def __init__(
         self,
         contextual: Columns,
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
-        scale_context: bool = True,
-        n_neighbors: int = 20,
+        scale_context: bool | None = None,
+        n_neighbors: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         super().__init__(
             contextual, behavioral, categorical=categorical, scale_context=scale_context, random_state=random_state
         )
         self.n_neighbors = n_neighbors
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_whole_number("n_neighbors", self._neighbors(), 1)
+
+    def _smallest_table(self) -> int:
+        return self._neighbors() + 1
+
+    def _neighbors(self) -> int:
+        return self._usual_neighbors if self.n_neighbors is None else self.n_neighbors
 
 
 class LOF(_Neighbors):
@@ -119,12 +129,12 @@ class LOF(_Neighbors):
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
-    n_neighbors : int
-        Neighbours.
+    n_neighbors : int, optional
+        Neighbours; by default 20.
     """
 
     def _detector(self, random: np.random.RandomState) -> Any:
-        return _pyod("lof", "LOF")(n_neighbors=self.n_neighbors)
+        return _pyod("lof", "LOF")(n_neighbors=self._neighbors())
 
 
 class SOD(_Neighbors):
@@ -134,12 +144,12 @@ class SOD(_Neighbors):
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
-    n_neighbors : int
-        Neighbours; half of them, those that share most neighbours with the row, make the subspace.
+    n_neighbors : int, optional
+        Neighbours; half of them, those that share most neighbours with the row, make the subspace. By default 20.
     """
 
     def _detector(self, random: np.random.RandomState) -> Any:
-        return _pyod("sod", "SOD")(n_neighbors=self.n_neighbors, ref_set=max(1, self.n_neighbors // 2))
+        return _pyod("sod", "SOD")(n_neighbors=self._neighbors(), ref_set=max(1, self._neighbors() // 2))
 
 
 class KNN(_Neighbors):
@@ -149,31 +159,14 @@ class KNN(_Neighbors):
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
-    n_neighbors : int
-        k.
+    n_neighbors : int, optional
+        k; by default 5.
     """
 
-    def __init__(
-        self,
-        contextual: Columns,
-        behavioral: Columns | None = None,
-        *,
-        categorical: Columns | None = None,
-        scale_context: bool = True,
-        n_neighbors: int = 5,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        super().__init__(
-            contextual,
-            behavioral,
-            categorical=categorical,
-            scale_context=scale_context,
-            n_neighbors=n_neighbors,
-            random_state=random_state,
-        )
+    _usual_neighbors = 5
 
     def _detector(self, random: np.random.RandomState) -> Any:
-        return _pyod("knn", "KNN")(n_neighbors=self.n_neighbors)
+        return _pyod("knn", "KNN")(n_neighbors=self._neighbors())
 
 
 class HBOS(Pooled):
@@ -189,13 +182,15 @@ class HBOS(Pooled):
         Bins of each feature's histogram.
     """
 
+    _scales_context = False
+
     def __init__(
         self,
         contextual: Columns,
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
-        scale_context: bool = False,
+        scale_context: bool | None = None,
         n_bins: int = 10,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:

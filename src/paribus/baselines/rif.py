@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.ensemble import IsolationForest
 
 from paribus.arguments import check_whole_number
-from paribus.baselines.base import Baseline, Rows
-from paribus.baselines.out_of_bag import expected_values
+from paribus.baselines.base import Baseline, Rows, min_max
+from paribus.baselines.out_of_bag import Bagging
 from paribus.parallel import resolve_n_jobs
 from paribus.table import Columns, Floats
 
@@ -68,17 +68,10 @@ class RIF(Baseline):
         resolve_n_jobs(self.n_jobs)
 
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
-        expected = [
-            expected_values(
-                rows.context,
-                behavior,
-                random,
-                n_trees=self.n_trees,
-                min_samples_leaf=self.min_samples_leaf,
-                n_jobs=resolve_n_jobs(self.n_jobs),
-            )
-            for behavior in rows.behavior.T
-        ]
+        trees = Bagging(self.n_trees, self.min_samples_leaf, resolve_n_jobs(self.n_jobs))
+        # scikit-learn's trees know single precision: what is a day in a date is lost in it, unless it is scaled.
+        context = min_max(rows.context)
+        expected = [trees.expected_values(context, behavior, random) for behavior in rows.behavior.T]
         self.residuals_ = rows.behavior - np.column_stack(expected)
         forest = IsolationForest(n_estimators=self.n_isolation_trees, random_state=random).fit(self.residuals_)
         return np.asarray(-forest.score_samples(self.residuals_))

@@ -52,8 +52,8 @@ class ROCOD(Baseline):
     >>> from paribus import datasets
     >>> weather = datasets.load("weather")
     >>> detector = ROCOD(weather.contextual, weather.behavioral).fit(weather.table)
-    >>> {name: column[detector.anomaly_scores_.argmax()] for name, column in weather.table.items()}
-    {'month': 'December', 'elevation': 2300.0, 'zone': 'inland', 'temperature': 9.0, 'rain': 0.4, 'wind': 6.0}
+    >>> detector.feature_weights_.round(2)  # temperature, rain, wind
+    array([0.94, 0.15, 0.76])
     """
 
     def __init__(
