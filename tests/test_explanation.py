@@ -45,9 +45,22 @@ def fit_quietly(table: Any, **parameters: Any) -> QCAD:
         return fit(table, **parameters)
 
 
-def feature(value: float, taus: Array | list[float], decimals: int = 1) -> BehaviorFeature:
+def feature(value: float, taus: Array | list[float], decimals: int = 1, n_rows: int = 100) -> BehaviorFeature:
+    """A feature with these percentiles, learnt from so many rows that count alike."""
     percentiles = np.asarray(taus, dtype=float)
-    return BehaviorFeature("x", value, 0.0, 0.0, percentiles, np.array([1.0]), ColumnFormat(Kind.NUMERIC, decimals))
+    n = len(percentiles) - 1
+    return BehaviorFeature(
+        name="x",
+        value=value,
+        partial_score=0.0,
+        share=0.0,
+        lower=percentiles[5 * n // 100],
+        median=percentiles[n // 2],
+        upper=percentiles[-(-95 * n // 100)],
+        percentiles=percentiles,
+        weights=np.full(n_rows, 1 / n_rows),
+        format=ColumnFormat(Kind.NUMERIC, decimals),
+    )
 
 
 # What an explanation says is true
@@ -203,14 +216,22 @@ def test_later_changes_of_the_table_change_nothing() -> None:
 
 
 SENTENCES = {
-    137: "temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 500 "
-    "rows, mostly with month February or January, elevation 1,612 to 2,070); also far below: wind 7.5 (median 17.8, 90 "
-    "% between 16.7 and 22.9); also below: rain 0.6 (median 10.1, 90 % between 4.2 and 16.9).",
-    512: "temperature -2.5 is far below what comparable rows show (median 17.0, 90 % between 15.0 and 20.2; 500 rows, "
-    "mostly with month August or July, elevation 17 to 181, zone coast); also far above: wind 20.5 (median 11.3, 90 % "
-    "between 9.4 and 14.4); also far above: rain 14.0 (median 2.3, 90 % between 0.5 and 6.2).",
-    2: "wind 9.4 is within what comparable rows show (median 8.3, 90 % between 7.4 and 14.1; 500 rows, mostly with "
-    "month July or November, elevation 406 to 475).",
+    137: (
+        "temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 23 of"
+        " the 500 nearest rows count, mostly with month February or January, elevation 1,612 to 2,070); also far "
+        "below: wind 7.5 (median 17.8, 90 % between 16.7 and 22.9); also below: rain 0.6 (median 10.1, 90 % "
+        "between 4.2 and 16.9)."
+    ),
+    512: (
+        "temperature -2.5 is far below what comparable rows show (median 17.0, 90 % between 15.0 and 20.2; 14 of "
+        "the 500 nearest rows count, mostly with month August or July, elevation 17 to 181, zone coast); also far "
+        "above: wind 20.5 (median 11.3, 90 % between 9.4 and 14.4); also far above: rain 14.0 (median 2.3, 90 % "
+        "between 0.5 and 6.2)."
+    ),
+    2: (
+        "wind 9.4 is within what comparable rows show (median 8.3, 90 % between 7.4 and 14.1; 34 of the 500 "
+        "nearest rows count, mostly with month July or November, elevation 406 to 475)."
+    ),
 }
 
 
@@ -284,7 +305,7 @@ def test_a_thin_context_is_said() -> None:
     row = {"age": 400.0, "load": 0.0, "site": "moon", "pressure": 20.0, "pulse": None}
     explanation = detector.explain(row)
     assert explanation.warnings == (
-        "few rows are comparable: none of the 100 are as near in context as is usual here",
+        "few rows are comparable: none of the 100 is as near in context as is usual here",
         "age 400 lies beyond all rows it is compared with, which have at most 79",
         "site moon occurs nowhere in the fitted table",
         "pulse is missing and not judged",
@@ -317,6 +338,118 @@ def test_columns_without_names_are_called_by_position() -> None:
     """Tests that a sentence about an array does not start with a bare number."""
     array = mixed_table(60, missing=0.0)[["age", "load", "pressure"]].to_numpy()
     assert re.match(r"column 2 -?[\d.]+ is ", QCAD([0, 1], [2], n_trees=5).fit(array).explain(4).sentence)
+
+
+def test_the_feature_with_the_highest_partial_score_leads() -> None:
+    """Tests that the sentence is about what makes the score, also where that is not beyond the usual."""
+    random = np.random.RandomState(0)
+    for seed in range(30):
+        table = mixed_table(60, seed=seed, missing=0.0)
+        table["pressure"] = random.standard_cauchy(60)
+        for explanation in fit(table).explain_all(60):
+            first = explanation.behavior[0]
+            assert explanation.leading is first
+            assert explanation.sentence.startswith(first.text)
+            assert first.partial_score == max(part.partial_score for part in explanation.behavior)
+            for part in explanation.behavior[1:]:
+                assert (f"also {part.direction}: {part.text}" in explanation.sentence) == (
+                    part.stands_out and part.share >= 0.1
+                )
+            thin = first.direction == "within" and first.partial_score >= 50
+            assert ("thinly spread" in explanation.sentence) == thin
+
+
+def test_gaps_of_few_rows_are_none() -> None:
+    """Tests that a hundred percentiles of a dozen rows are not taken for a distribution full of gaps."""
+    taus = np.repeat(np.arange(10.0), 10)[:101]
+    assert feature(4.5, np.append(taus, 10.0), n_rows=12).direction == "within"
+    split = np.r_[np.linspace(0, 2, 51), np.linspace(8, 10, 50)]
+    assert feature(5.0, split, n_rows=12).direction == "in a gap"
+    assert feature(5.0, split, n_rows=7).direction == "within"
+
+
+@given(seed=st.integers(0, 2**20))
+def test_how_many_rows_count(seed: int) -> None:
+    """Tests the number in the sentence: the fewest rows with 95 % of the weight; and 1 / the sum of squared weights."""
+    explanation = fit(mixed_table(60, seed=seed, missing=0.0)).explain(7)
+    weights = sorted(explanation.leading.weights, reverse=True)
+    n_counting = next(n for n in range(1, len(weights) + 1) if sum(weights[:n]) >= 0.95 - 1e-9)
+    assert explanation.thinness.n_counting == n_counting
+    assert math.isclose(explanation.thinness.n_effective, 1 / sum(weight**2 for weight in weights))
+    assert f"; {n_counting} of the 30 nearest rows count" in explanation.sentence
+
+
+@pytest.mark.parametrize("n_quantiles", [2, 7, 30, 1000])
+def test_the_median_is_one_whatever_the_number_of_percentiles(n_quantiles: int) -> None:
+    """Tests that median and 90 % are those of the weighted rows, not of the nearest percentile that there is."""
+    table = mixed_table(60, missing=0.0)
+    usual, other = fit(table).explain(7), fit(table, n_quantiles=n_quantiles).explain(7)
+    expected = {part.name: (part.lower, part.median, part.upper) for part in usual.behavior}
+    assert {part.name: (part.lower, part.median, part.upper) for part in other.behavior} == expected
+
+
+def test_circumstances_in_words() -> None:
+    """Tests a value below all others, a category that nobody shares, groups without a value, and many categories."""
+    random = np.random.RandomState(2)
+    n = 400
+    table = pd.DataFrame(
+        {
+            "age": random.uniform(20, 80, n),
+            "kind": random.choice(list("abcdefgh"), n),
+            "rare": np.where(np.arange(n) == 5, "only me", "common"),
+            "seldom": np.where(random.rand(n) < 0.02, random.rand(n), np.nan),
+            "x": random.normal(size=n),
+        }
+    )
+    detector = QCAD(["age", "kind", "rare", "seldom"], ["x"], n_trees=20, n_neighbors=200).fit(table)
+    lonely = detector.explain(5)
+    assert "no row it is compared with has rare only me" in lonely.warnings
+    seldom = lonely.context[3]
+    assert (seldom.low, seldom.categories, seldom.group_text) == (None, (None,), "missing")
+    assert math.isclose(seldom.table_share, table["seldom"].isna().mean())
+    young = detector.explain({"age": -30.0, "kind": "a", "rare": "common", "seldom": 0.5, "x": 0.0})
+    lowest = young.reference["age"].min()
+    assert f"age -30.0 lies beyond all rows it is compared with, which have at least {lowest:.1f}" in young.warnings
+    kinds = lonely.context[1]
+    more = len(kinds.categories) - 3
+    words = {0: "", 1: " or another"}.get(more, f" or {more} others")
+    assert kinds.group_text.endswith(words)
+    assert kinds.group_text.count(",") == (2 if more > 0 else len(kinds.categories) - 2)
+
+
+def test_few_rows_that_count_are_said() -> None:
+    """Tests that percentiles which rest on a handful of rows come with a warning, and others do not."""
+    table = mixed_table(200, missing=0.0)
+    few = fit(table, min_samples_split=2, bootstrap=False, n_trees=1).explain(7)
+    assert few.thinness.n_effective < 8
+    assert few.warnings[0] == f"the percentiles rest on no more than about {few.thinness.n_effective:.0f} rows"
+    many = fit(table, min_samples_split=80).explain(7)
+    assert many.thinness.n_effective > 8
+    assert not any("rest on" in warning for warning in many.warnings)
+
+
+def test_one_row_to_compare_with() -> None:
+    """Tests the grammar of the smallest group there is."""
+    explanation = fit(mixed_table(60, missing=0.0), n_neighbors=1).explain(7)
+    assert "the nearest row" in explanation.group
+    assert explanation.warnings[0].startswith(
+        ("1 row to compare with is few", "few rows are comparable: none of the only")
+    )
+
+
+def test_moments_have_their_zone_and_their_seconds() -> None:
+    """Tests that a moment is written as its column has it, and a negative duration as a person would."""
+    n = 60
+    frame = mixed_table(n, missing=0.0)
+    frame["when"] = pd.Timestamp("2024-03-01", tz="Asia/Tokyo") + pd.to_timedelta(np.arange(n), unit="D")
+    frame["second"] = pd.Timestamp("2024-03-01") + pd.to_timedelta(np.arange(n), unit="s")
+    frame["late"] = pd.to_timedelta(np.arange(n) - 30, unit="h")
+    context = QCAD(["when", "second", "late"], BEHAVIOR, n_trees=5).fit(frame).explain(7).context
+    assert [circumstance.text for circumstance in context] == [
+        "2024-03-08+0900",
+        "2024-03-01 00:00:07",
+        "-23:00:00",
+    ]
 
 
 # Who can be asked about
@@ -362,6 +495,11 @@ def test_a_new_row_in_any_form() -> None:
     by_position = QCAD([0, 1], [2], n_trees=5).fit(array)
     for row in (array[5], list(array[5]), tuple(array[5]), array[[5]]):
         assert by_position.explain(row).score == by_position.anomaly_scores_[5]
+    assert list(by_position.explain(5).reference) == ["0", "1", "2", "distance", "weight"]
+    counted = pd.DataFrame(array)
+    by_position = QCAD([0, 1], [2], n_trees=5).fit(counted)
+    for row in (counted.iloc[5], counted.iloc[5].to_dict(), counted.iloc[[5]]):
+        assert by_position.explain(row).score == by_position.anomaly_scores_[5]
 
 
 def test_rows_by_label() -> None:
@@ -404,7 +542,20 @@ def test_explain_all_takes_new_rows() -> None:
     explanations = detector.explain_all(5, rows=new)
     assert [explanation.score for explanation in explanations] == sorted(detector.anomaly_score(new))[::-1][:5]
     assert explanations[0].position is None
+    # Which of them it is about.
+    expected = np.argsort(-detector.anomaly_score(new), kind="stable")[:5].tolist()
+    assert [explanation.row for explanation in explanations] == expected
+    assert explanations[0].title == f"new row {expected[0]}"
     assert detector.explain_all(5, rows=new.iloc[:0]) == []
+
+
+def test_a_new_row_is_one_more_to_rank() -> None:
+    """Tests that the rank of a row below all fitted ones is not beyond their number."""
+    table = mixed_table(60, missing=0.0)
+    detector = fit(table)
+    ranks = [explanation.rank for explanation in detector.explain_all(200, rows=mixed_table(200, seed=5, missing=0.0))]
+    assert max(ranks) <= 61
+    assert detector.explain(mixed_table(1, seed=5, missing=0.0)).n_ranked == 61
 
 
 @pytest.mark.parametrize(
@@ -417,6 +568,7 @@ def test_explain_all_takes_new_rows() -> None:
         (2.5, TypeError, "row is 2.5: it must be the position of a fitted row"),
         ("nobody", ValueError, "the fitted table has no row 'nobody' in its index"),
         ({"age": 30.0}, ValueError, "column 'load' was there at fit and is missing here"),
+        (pd.Period("2024-01"), ValueError, "the fitted table has no row Period('2024-01', 'M') in its index"),
         (mixed_table(2), ValueError, "explain takes one row, and the table has 2: use explain_all"),
         (3, ValueError, "row 3 has no score, for want of a behavioural value in it or in its reference group"),
         (
@@ -443,6 +595,10 @@ def test_labels_that_cannot_be_found() -> None:
         fit(frame.set_axis(["a", "b"] * 30)).explain("a")
     with pytest.raises(ValueError, match="the fitted table has no index to find 'a' in"):
         fit(pl.from_pandas(frame)).explain("a")
+    with pytest.raises(ValueError, match=r"the fitted table has no row \[1\] in its index"):
+        fit(frame).explain(label=[1])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"both a row \(0\) and a label \(1\) are named"):
+        fit(frame).explain(0, label=1)
     for arguments in ({"top": 0}, {"top": True}):
         with pytest.raises(ValueError, match=r"top is .*: it must be a whole number from 1 up"):
             fit(frame).explain(1, **arguments)
@@ -474,6 +630,45 @@ def test_json_holds_everything_and_no_nan() -> None:
     assert [circumstance["value"] for circumstance in content["context"]] == [None, None, None, "2024-01-01 07:00"]
     assert len(content["reference"]["positions"]) == len(content["reference"]["distances"]) == 30
     assert len(content["percentiles"]["pressure"]) == 101
+
+
+def test_each_field_of_the_json() -> None:
+    """Tests that what a program reads is what the explanation says, field by field."""
+    explanation = fit(mixed_table(60, missing=0.0)).explain(7)
+    content, thin = explanation.to_dict(), explanation.thinness
+    for name in ("row", "position", "score", "rank", "n_ranked", "percentile", "is_anomaly", "sentence"):
+        assert content[name] == getattr(explanation, name)
+    assert content["warnings"] == list(explanation.warnings)
+    assert content["reference"] == {
+        "nearest_distance": thin.nearest,
+        "farthest_distance": thin.farthest,
+        "usual_nearest_distance": thin.usual_nearest,
+        "usual_farthest_distance": thin.usual_farthest,
+        "n_comparable": thin.n_comparable,
+        "n_counting": thin.n_counting,
+        "n_effective": thin.n_effective,
+        "positions": explanation.reference_positions.tolist(),
+        "distances": explanation.reference_distances.tolist(),
+        "weights": explanation.leading.weights.tolist(),
+    }
+    assert thin.nearest < thin.farthest
+    for row, part in zip(content["features"], explanation.behavior, strict=True):
+        assert row["feature"] == part.name
+        assert row["lower"] < row["median"] < row["upper"]
+        for name in ("value", "partial_score", "share", "lower", "median", "upper", "direction"):
+            assert row[name] == getattr(part, name)
+    for row, circumstance in zip(content["context"], explanation.context, strict=True):
+        assert row["feature"] == circumstance.name
+        for name in ("value", "low", "high", "share", "table_share", "sets_apart"):
+            assert row[name] == getattr(circumstance, name)
+        assert row["categories"] == list(circumstance.categories)
+
+
+def test_a_score_at_the_threshold_is_not_above_it() -> None:
+    """Tests that the verdict is the detector's label, also for the row that sets the threshold."""
+    detector = fit(mixed_table(60, missing=0.0), contamination=0.25)
+    for explanation in detector.explain_all(60):
+        assert explanation.is_anomaly == (detector.labels_[explanation.position] == -1)
 
 
 def show(explanation: Explanation, width: int = 100) -> str:
@@ -509,6 +704,19 @@ def test_names_are_never_markup() -> None:
     assert "<script" not in html
     assert "<img" not in html
     assert "&lt;b&gt;&amp;" in html
+
+
+def test_labels_and_warnings_are_never_markup() -> None:
+    """Tests that neither a row's label nor a category in a warning can become HTML or colour the terminal."""
+    frame = mixed_table(60, missing=0.0)
+    labels = [f"<script>{row}</script>[red]" for row in range(60)]
+    detector = fit(frame.set_axis(labels))
+    html = detector.explain(labels[4])._repr_html_()
+    assert "<script" not in html
+    assert "&lt;script&gt;4&lt;/script&gt;[red]" in html
+    assert "<script>4</script>[red]" in show(detector.explain(4))
+    strange = {"age": 30.0, "load": 0.1, "site": "<img src=x onerror=alert(1)>", "pressure": 10.0, "pulse": 1.0}
+    assert "<img" not in detector.explain(strange)._repr_html_()
 
 
 def test_the_notebook_form_has_a_bar_for_each_value(weather: QCAD) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus.formatting import ColumnFormat, called, plain
+from paribus.formatting import ColumnFormat, plain
 from paribus.profile import weighted_quantile
 from paribus.table import Table
 
@@ -34,7 +34,12 @@ def written(column: list[Any], value: Any = None) -> str:
         ([-1 / 3, 10.0, 2 / 3], "-0.3"),
         ([0.1 + 0.2, 0.5], "0.3"),
         ([123456789.0, 5.0], "123,456,789"),
-        ([1.2345e15, 5.0], "1.23e+15"),
+        ([1.2345e15, 5.0], "1,234,500,000,000,000"),
+        ([1.2345e22, 5e22], "1.23e+22"),
+        # One extreme value does not decide how the others look.
+        ([*[round(0.37 * i, 2) for i in range(100)], 3e9], "0.00"),
+        ([*[i * 1e-8 for i in range(1, 100)], 1.0], "1e-08"),
+        ([2**55, 2**55 + 64, 5], "36,028,797,018,963,968"),
         ([1.2345e-9, 5e-9], "1.23e-09"),
         ([date(2024, 3, 1), date(2024, 4, 1)], "2024-03-01"),
         ([datetime(2024, 3, 1, 7, 30), datetime(2024, 4, 1)], "2024-03-01 07:30"),
@@ -87,8 +92,10 @@ def test_plain_text_is_one_short_visible_line(text: str) -> None:
 
 
 def test_columns_without_names() -> None:
-    """Tests that a position is called a column, and an empty name has a stand-in."""
-    assert [called(name) for name in ("12", "age", " ")] == ["column 12", "age", "(no name)"]
+    """Tests that a column without a name is called by its position, and one that is called 2020 is not."""
+    array, named = Table([[1.0, 2.0]]), Table({"2020": [1.0], " ": [2.0]})
+    titles = [ColumnFormat.fit(table, p, table.numbers(p)).title for table in (array, named) for p in (0, 1)]
+    assert titles == ["column 0", "column 1", "2020", "(no name)"]
 
 
 @given(

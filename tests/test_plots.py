@@ -22,7 +22,7 @@ from matplotlib.text import Text
 
 from paribus import QCAD, datasets
 from paribus.plots import BeanplotDisplay, ContextProfileDisplay, QuantileCurvesDisplay, ScoreMapDisplay, style
-from paribus.plots.beanplot import window
+from paribus.shapes import bean_window
 
 PICTURES = Path(__file__).parent / "pictures"
 # Other releases of matplotlib place letters a little differently.
@@ -170,7 +170,7 @@ def test_no_text_is_cut_off_or_covered_by_another(name: str, request: pytest.Fix
 def test_the_window_shows_the_central_part_and_is_not_empty(taus: Any, value: float) -> None:
     """Tests that a beanplot's axis holds the central 90 % whatever lies far out, and what is near in full."""
     lower, upper = float(taus[len(taus) // 20]), float(taus[-1 - len(taus) // 20])
-    low, high = window(taus, value, lower, upper)
+    low, high = bean_window(taus, value, lower, upper)
     assert low < high
     assert low <= lower
     assert upper <= high

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from paribus.encoding import ContextEncoding, encode_behavior
 from paribus.explainer import Findings, explain
 from paribus.explanation import Explanation
 from paribus.files import AnyPath, atomic_write, check_writable
-from paribus.fitted import Fitted
-from paribus.fitted_view import FittedView
+from paribus.fitted import Fitted, make_engine
+from paribus.fitted_view import FittedView, highest
 from paribus.forests import ForestPlan, resolve_max_features
 from paribus.formatting import ColumnFormat
 from paribus.model_file import load_model, save_model
@@ -32,6 +31,7 @@ from paribus.parallel import resolve_n_jobs
 from paribus.parameters import check_parameters
 from paribus.profile import context_columns
 from paribus.progress import Progress, reporter
+from paribus.rows import as_one_row, is_label
 from paribus.table import Columns, Floats, Table, assign_roles, find_columns, require_columns
 
 DEFAULT_NEIGHBORS = 500
@@ -182,7 +182,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             scale_tails=self.scale_tails,
         )
 
-        engine = _make_engine(context, encoding, behavior, tie_order, plan)
+        engine = make_engine(context, encoding, behavior, tie_order, plan)
         with reporter(self.progress, n_rows, "Scoring") as tick:
             raw, reach, _ = engine.score(context, behavior, engine.match(context, behavior), False, n_threads, tick)
         partial = scoring.rescale(raw, self.clip)
@@ -198,18 +198,18 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         threshold = scoring.threshold(scores, self.contamination)
         seconds = time.perf_counter() - start
         fitted = Fitted(
-            table.copy(),
-            roles,
-            encoding,
-            context,
-            behavior,
-            tie_order,
-            plan,
-            self.clip,
-            partial,
-            reach,
-            threshold,
-            seconds,
+            table=table.copy(),
+            roles=roles,
+            encoding=encoding,
+            context=context,
+            behavior=behavior,
+            tie_order=tie_order,
+            plan=plan,
+            clip=self.clip,
+            partial=partial,
+            reach=reach,
+            threshold=threshold,
+            seconds=seconds,
         )
         self._remember(fitted, engine)
         return self
@@ -277,18 +277,21 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> weather = datasets.load("weather")
         >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
         >>> print(detector.explain(137, top=1))
-        temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 500 rows,
-        mostly with month February or January, elevation 1,612 to 2,070).
+        temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 23
+        of the 500 nearest rows count, mostly with month February or January, elevation 1,612 to 2,070).
         """
         check_is_fitted(self)
         check_whole_number("top", top, 1)
-        position = self._table.find_row(label) if label is not None else self._find_row(row)
+        if label is not None and row is not None:
+            raise ValueError(f"both a row ({row!r}) and a label ({label!r}) are named: give one of them")
+        position = self._fitted.table.find_row(label) if label is not None else self._find_row(row)
         if position is None:
-            asked = self._read(_as_one_row(row))
+            asked = self._read(as_one_row(row, self._fitted.table))
             if asked.n_rows != 1:
                 raise ValueError(f"explain takes one row, and the table has {asked.n_rows}: use explain_all(rows=...)")
-            return self._explain(asked, [None], top)[0]
-        return self._explain(Table(self._table.take(np.array([position]))), [position], top)[0]
+            return self._explain(asked, [None], [None], top)[0]
+        labels = [self._fitted.table.row_label(position)]
+        return self._explain(Table(self._fitted.table.take(np.array([position]))), [position], labels, top)[0]
 
     def explain_all(self, top_n: int = 10, *, rows: Any = None, top: int = 3) -> list[Explanation]:
         """The explanations of the highest scores, from the highest downwards.
@@ -298,7 +301,8 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         top_n : int
             How many rows to explain. Rows without a score are left out.
         rows : table, optional
-            New rows to score and to explain, instead of the fitted ones.
+            New rows to score and to explain, instead of the fitted ones. An explanation's `row` says which of them it
+            is about: its label in a pandas index, or its position.
         top : int
             How many behavioural features each sentence and picture shows at most.
 
@@ -313,13 +317,14 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_whole_number("top_n", top_n, 1)
         check_whole_number("top", top, 1)
-        table = self._table if rows is None else self._read(rows)
+        table = self._fitted.table if rows is None else self._read(rows)
         scores = self.anomaly_scores_ if rows is None else scoring.total(self._partial_scores(table))
-        chosen = np.argsort(-scores, kind="stable")[: min(top_n, int((~np.isnan(scores)).sum()))]
+        chosen = highest(scores, top_n)
         if chosen.size == 0:
             return []
+        labels = [table.row_label(row) for row in chosen.tolist()]
         positions = chosen.tolist() if rows is None else [None] * len(chosen)
-        return self._explain(Table(table.take(chosen)), positions, top)
+        return self._explain(Table(table.take(chosen)), positions, labels, top)
 
     def report(self, path: AnyPath, top: int = 50, *, title: str | None = None, id: str | int | None = None) -> Path:
         """Writes one HTML page about the fitted table and its highest scores, to look at, send or print.
@@ -357,7 +362,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         check_is_fitted(self)
         check_whole_number("top", top, 1)
-        names = RowNames(self._table, id)
+        names = RowNames(self._fitted.table, id)
         target = check_writable(path)
         page = make_page(self, top, title=title, names=names)
         with atomic_write(target) as file:
@@ -383,21 +388,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "progress"}
-        fitted = Fitted(
-            self._table,
-            self._roles,
-            self._encoding,
-            self._context,
-            self._behavior,
-            self._tie_order,
-            self._plan,
-            self._clip,
-            self._partial,
-            self._reach,
-            -self.offset_,
-            self.fit_seconds_,
-        )
-        save_model(path, parameters, fitted)
+        save_model(path, parameters, self._fitted)
 
     @classmethod
     def load(cls, path: AnyPath) -> QCAD:
@@ -447,16 +438,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             for name, codes in zip(self.contextual_features_, fitted.encoding.codes, strict=True)
             if codes is not None
         }
-        self._roles = roles
-        self._encoding = fitted.encoding
-        self._context = fitted.context
-        self._behavior = fitted.behavior
-        self._tie_order = fitted.tie_order
-        self._plan = fitted.plan
-        self._clip = fitted.clip
-        self._partial = fitted.partial
-        self._reach = fitted.reach
-        self._table = table
+        self._fitted = fitted
         self._engine = engine
         self._view: FittedView | None = None
         self.partial_scores_ = self._as_table(table, fitted.partial)
@@ -468,7 +450,7 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, rows: Any) -> Table:
         check_is_fitted(self)
         table = Table(rows)
-        if not self._roles.by_name:
+        if not self._fitted.roles.by_name:
             # Roles by position: the columns must be those of the fit, in the same order.
             if isinstance(rows, Mapping):
                 require_columns(table, list(getattr(self, "feature_names_in_", [])))
@@ -477,22 +459,23 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return table
 
     def _encode(self, table: Table) -> tuple[Floats, Floats]:
-        contextual, behavioral = self._contextual_columns(table), self._roles.behavioral
-        if self._roles.by_name:
+        contextual, behavioral = self._contextual_columns(table), self._fitted.roles.behavioral
+        if self._fitted.roles.by_name:
             behavioral = find_columns(table, self.behavioral_features_)
         if table.n_rows == 0:
             return np.empty((0, len(contextual))), np.empty((0, len(behavioral)))
-        return self._encoding.encode(table, contextual), encode_behavior(table, behavioral)
+        return self._fitted.encoding.encode(table, contextual), encode_behavior(table, behavioral)
 
     def _contextual_columns(self, table: Table) -> list[int]:
-        return find_columns(table, self.contextual_features_) if self._roles.by_name else self._roles.contextual
+        roles = self._fitted.roles
+        return find_columns(table, self.contextual_features_) if roles.by_name else roles.contextual
 
     def _partial_scores(self, table: Table) -> Floats:
         context, behavior = self._encode(table)
         engine = self._get_engine()
         with reporter(self.progress, len(context), "Scoring") as tick:
             raw, *_ = engine.score(context, behavior, engine.match(context, behavior), False, self._n_threads(), tick)
-        return scoring.rescale(raw, self._clip)
+        return scoring.rescale(raw, self._fitted.clip)
 
     def _expected(self, context: Floats, excluded: int | None) -> npt.NDArray[np.float64]:
         """Percentiles in contexts as the engine has them; `excluded` is a fitted row that is no reference."""
@@ -504,16 +487,22 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _find_row(self, row: Any) -> int | None:
         """The position of a fitted row; None for a new row."""
-        if isinstance(row, str | date | np.datetime64):
-            return self._table.find_row(row)
+        if is_label(row):
+            return self._fitted.table.find_row(row)
         if row is not None and not np.isscalar(row):
             return None
         if isinstance(row, bool) or not isinstance(row, int | np.integer):
             raise TypeError(f"row is {row!r}: it must be the position of a fitted row, from 0, or a new row")
-        self._get_view().check_row(int(row))
+        if not 0 <= row < self._fitted.table.n_rows:
+            raise ValueError(
+                f"row {row} is not in the fitted table, whose rows are 0 to {self._fitted.table.n_rows - 1:,}; "
+                f"for a label of its index say explain(label={row})"
+            )
         return int(row)
 
-    def _explain(self, asked: Table, positions: Sequence[int | None], top: int) -> list[Explanation]:
+    def _explain(
+        self, asked: Table, positions: Sequence[int | None], labels: Sequence[Hashable], top: int
+    ) -> list[Explanation]:
         context, behavior = self._encode(asked)
         engine = self._get_engine()
         excluded = engine.match(context, behavior)
@@ -521,35 +510,44 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raw, percentiles, weights, neighbors, distances = engine.explain(
                 context, behavior, excluded, self._n_threads(), tick
             )
-        partial = scoring.rescale(raw, self._clip)
+        partial = scoring.rescale(raw, self._fitted.clip)
         scores = scoring.total(partial)
         if np.isnan(scores).any():
-            named = "the row" if positions[0] is None else f"row {self._table.row_label(positions[0])}"
+            named = "the row" if labels[0] is None else f"row {labels[0]}"
             raise ValueError(f"{named} has no score, for want of a behavioural value in it or in its reference group")
         for row, position in enumerate(positions):
             # Of equal fitted rows the same one always stays out of the group: let it be the row in question.
             if position is not None:
                 neighbors[row, neighbors[row] == position] = excluded[row]
-        findings = Findings(behavior, partial, scores, percentiles, weights, neighbors, distances)
-        return explain(self._get_view(), asked, self._contextual_columns(asked), positions, findings, top)
+        findings = Findings(
+            behavior=behavior,
+            partial_scores=partial,
+            scores=scores,
+            percentiles=percentiles,
+            weights=weights,
+            neighbors=neighbors,
+            distances=distances,
+        )
+        return explain(self._get_view(), asked, self._contextual_columns(asked), positions, labels, findings, top)
 
     def _get_view(self) -> FittedView:
         check_is_fitted(self)
         if self._view is None:
+            fitted = self._fitted
             self._view = FittedView(
-                self._table,
-                context_columns(self._table, self._roles.contextual, self._encoding, self._context),
-                self.behavioral_features_,
-                [
-                    ColumnFormat.fit(self._table, position, self._behavior[:, column])
-                    for column, position in enumerate(self._roles.behavioral)
+                table=fitted.table,
+                context=context_columns(fitted.table, fitted.roles.contextual, fitted.encoding, fitted.context),
+                behavior_names=self.behavioral_features_,
+                behavior_formats=[
+                    ColumnFormat.fit(fitted.table, position, fitted.behavior[:, column])
+                    for column, position in enumerate(fitted.roles.behavioral)
                 ],
-                self._behavior,
-                self.anomaly_scores_,
-                self._partial,
-                np.sort(self.anomaly_scores_[~np.isnan(self.anomaly_scores_)]),
-                self._reach,
-                -self.offset_,
+                behavior=fitted.behavior,
+                scores=self.anomaly_scores_,
+                partial_scores=fitted.partial,
+                sorted_scores=np.sort(self.anomaly_scores_[~np.isnan(self.anomaly_scores_)]),
+                reach=fitted.reach,
+                threshold=-self.offset_,
             )
         return self._view
 
@@ -564,7 +562,8 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _get_engine(self) -> Engine:
         if self._engine is None:
-            self._engine = _make_engine(self._context, self._encoding, self._behavior, self._tie_order, self._plan)
+            fitted = self._fitted
+            self._engine = make_engine(fitted.context, fitted.encoding, fitted.behavior, fitted.tie_order, fitted.plan)
         return self._engine
 
     def __getstate__(self) -> dict[str, Any]:
@@ -578,34 +577,6 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def _make_engine(
-    context: Floats, encoding: ContextEncoding, behavior: Floats, tie_order: npt.NDArray[np.uint32], plan: ForestPlan
-) -> Engine:
-    return Engine(
-        np.ascontiguousarray(context.T),
-        encoding.categorical,
-        np.ascontiguousarray(behavior.T),
-        tie_order,
-        plan.multiplicities,
-        plan.feature_order,
-        plan.max_features,
-        plan.min_samples_split,
-        plan.n_quantiles,
-        plan.scale_tails,
-    )
-
-
-def _as_one_row(row: Any) -> Any:
-    """A single row as a table: the values of a dict, of a pandas row or of a list become columns of one value."""
-    if isinstance(row, Mapping):
-        return {name: value if isinstance(value, list | np.ndarray) else [value] for name, value in row.items()}
-    if isinstance(row, Sequence | np.ndarray) and np.ndim(np.array(row, dtype=object)) == 1:
-        return [row]
-    if type(row).__name__ == "Series" and hasattr(row, "to_dict"):
-        return {name: [value] for name, value in row.to_dict().items()}
-    return row
 
 
 def _check_behavior(behavior: Floats, names: list[str]) -> None:

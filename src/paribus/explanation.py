@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from paribus.formatting import ColumnFormat, called, listed, plain
+from paribus.formatting import ColumnFormat, listed, plain
 from paribus.profile import ContextColumn, ContextFeature
 from paribus.table import Table
 from paribus.values import Floats, Kind
@@ -24,10 +24,11 @@ Direction = Literal["far below", "below", "within", "in a gap", "above", "far ab
 
 # Beyond the central 90 % by this much of their width is far. For a normal distribution: 3.3 deviations.
 FAR = 0.5
-# An interval between percentiles that is so many times wider than their average is a gap.
+# An interval between percentiles is a gap if it is so many times wider than the average step: from percentile to
+# percentile, or from one row that counts to the next where there are fewer of these.
 GAP = 5.0
-# It also has to be so many times wider than the usual step from one value to the next, where there are few values.
-STRIDE = 2.0
+# A feature with a higher partial score that is not beyond the usual lies where comparable rows are thinly spread.
+SPARSE = 50.0
 # A feature with a smaller share of the score is not worth a clause of the sentence.
 WORTH_SAYING = 0.1
 # Contextual features that the sentence names at most.
@@ -47,6 +48,11 @@ class BehaviorFeature:
     partial_score: float
     share: float
     """Of the total score, from 0 to 1."""
+    lower: float
+    """The 5 % percentile in the row's context, ..."""
+    median: float
+    upper: float
+    """... the median, and the 95 % percentile; NaN if no comparable row has a value."""
     percentiles: Floats = field(repr=False)
     """The distribution of the feature in the row's context, smallest to largest, in original units."""
     weights: Floats = field(repr=False)
@@ -54,19 +60,14 @@ class BehaviorFeature:
     format: ColumnFormat = field(repr=False)
 
     @property
-    def median(self) -> float:
-        """The median in the row's context."""
-        return float(self.percentiles[self._place(50)])
+    def title(self) -> str:
+        """What texts call the feature."""
+        return self.format.title or plain(self.name)
 
     @property
-    def lower(self) -> float:
-        """The 5 % percentile in the row's context (or the next one below that there is)."""
-        return float(self.percentiles[5 * (len(self.percentiles) - 1) // 100])
-
-    @property
-    def upper(self) -> float:
-        """The 95 % percentile in the row's context (or the next one above that there is)."""
-        return float(self.percentiles[self._place(95)])
+    def n_effective(self) -> float:
+        """How many rows of equal weight would count as much."""
+        return float(1.0 / np.sum(self.weights**2))
 
     @property
     def gap(self) -> tuple[float, float] | None:
@@ -77,8 +78,8 @@ class BehaviorFeature:
         below, above = int(np.searchsorted(taus, self.value)), int(np.searchsorted(taus, self.value, "right"))
         # As in the score: the narrowest interval that holds the value counts.
         narrowest = float(np.diff(taus[max(0, below - 1) : above + 1]).min())
-        steps = np.diff(np.unique(taus))
-        if narrowest < GAP * (taus[-1] - taus[0]) / (len(taus) - 1) or narrowest < STRIDE * np.median(steps):
+        step = (taus[-1] - taus[0]) / min(len(taus) - 1, self.n_effective)
+        if narrowest < GAP * step:
             return None
         return float(taus[max(0, below - 1)]), float(taus[min(above, len(taus) - 1)])
 
@@ -105,12 +106,17 @@ class BehaviorFeature:
 
     @property
     def _finer_format(self) -> ColumnFormat:
-        return self.format.telling_apart(self.value, self.lower, self.median, self.upper)
+        return self.format.telling_apart(self.value, self.lower, self.median, self.upper, *(self.gap or ()))
 
     @property
     def text(self) -> str:
         """The feature and its value."""
-        return f"{called(self.name)} {self._finer_format(self.value)}"
+        return f"{self.title} {self.value_text}"
+
+    @property
+    def value_text(self) -> str:
+        """The value, with as many digits as set it apart from what was expected."""
+        return self._finer_format(self.value)
 
     @property
     def expectation(self) -> str:
@@ -129,10 +135,6 @@ class BehaviorFeature:
             words += f", hardly any between {write(gap[0])} and {write(gap[1])}"
         return words
 
-    def _place(self, percent: int) -> int:
-        n_intervals = len(self.percentiles) - 1
-        return -(-percent * n_intervals // 100)
-
 
 @dataclass(frozen=True)
 class Thinness:
@@ -147,17 +149,22 @@ class Thinness:
     """The size of the reference group."""
     n_comparable: int
     """How many of them are as near as the reference rows of 95 % of the fitted rows."""
+    n_counting: int
+    """The fewest of them that have 95 % of the weight in the forest of the leading feature, ..."""
     n_effective: float
-    """How many rows of equal weight would count as much."""
+    """... and how many rows of equal weight would count as much."""
 
     @property
     def warning(self) -> str | None:
         """What to keep in mind, if the context is thin."""
         if 2 * self.n_comparable < self.n_rows:
-            many = "none" if self.n_comparable == 0 else f"only {self.n_comparable:,}"
-            return f"few rows are comparable: {many} of the {self.n_rows:,} are as near in context as is usual here"
+            many = {0: "none", 1: "only 1"}.get(self.n_comparable, f"only {self.n_comparable:,}")
+            verb = "is" if self.n_comparable <= 1 else "are"
+            whole = "the only one" if self.n_rows == 1 else f"the {self.n_rows:,}"
+            return f"few rows are comparable: {many} of {whole} {verb} as near in context as is usual here"
         if self.n_rows < SMALL_GROUP:
-            return f"{self.n_rows:,} rows to compare with are few: the percentiles are coarse"
+            rows = "1 row to compare with is" if self.n_rows == 1 else f"{self.n_rows:,} rows to compare with are"
+            return f"{rows} few: the percentiles are coarse"
         if self.n_effective < FEW_EFFECTIVE:
             return f"the percentiles rest on no more than about {self.n_effective:.0f} rows"
         return None
@@ -171,16 +178,16 @@ class Explanation:
     """
 
     row: Hashable
-    """The row's label in the index of the fitted table, else its position; None for a new row."""
+    """The row's label in the index of its table, else its position there; None for a single new row."""
     position: int | None
     """The row's position in the fitted table; None for a new row."""
     score: float
     rank: int
     """1 for the highest score among the fitted rows."""
     n_ranked: int
-    """The number of fitted rows that have a score."""
+    """The number of fitted rows that have a score; a new row is one more."""
     percentile: float
-    """The percentage of them with a lower score."""
+    """The percentage of fitted rows with a lower score."""
     threshold: float
     """The score above which the detector calls a row an anomaly."""
     behavior: tuple[BehaviorFeature, ...]
@@ -218,8 +225,8 @@ class Explanation:
 
     @property
     def leading(self) -> BehaviorFeature:
-        """The feature that the sentence names first."""
-        return leading(self.behavior, self.top)
+        """The feature that the sentence names first: the one with the highest partial score."""
+        return self.behavior[0]
 
     def reference_values(self, feature: ContextFeature) -> npt.NDArray[Any]:
         """The values of the reference group in a contextual feature: numbers, or categories as objects."""
@@ -234,33 +241,39 @@ class Explanation:
     def warnings(self) -> tuple[str, ...]:
         """What to keep in mind: a thin context, values that the reference group does not have."""
         said = [self.thinness.warning, *(feature.warning for feature in self.context)]
-        missing = [called(feature.name) for feature in self.behavior if feature.direction == "missing"]
+        missing = [feature.title for feature in self.behavior if feature.direction == "missing"]
         if missing:
             said.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not judged")
         return tuple(warning for warning in said if warning is not None)
 
     @property
     def title(self) -> str:
-        """What is explained: 'row 137', or 'new row'."""
-        return "new row" if self.position is None else f"row {plain(self.row)}"
+        """What is explained: 'row 137', 'new row', or 'new row 3' of several."""
+        kind = "new row" if self.position is None else "row"
+        return kind if self.row is None else f"{kind} {plain(self.row)}"
 
     @property
     def group(self) -> str:
-        """Whom the row is compared with: how many, and what sets them apart from the whole table."""
+        """Whom the row is compared with: how many of them count, and what sets those apart from the whole table."""
         telling = [feature for feature in self.context if feature.sets_apart]
         kept = sorted(telling, key=lambda feature: feature.table_share / feature.share)[:MOST_NAMED]
-        words = [f"{called(feature.name)} {feature.group_text}" for feature in telling if feature in kept]
-        n_rows = f"{len(self.reference_positions):,} row{'s' if len(self.reference_positions) > 1 else ''}"
-        return f"{n_rows}, mostly with {', '.join(words)}" if words else n_rows
+        words = [f"{feature.title} {feature.group_text}" for feature in telling if feature in kept]
+        n_rows, n_counting = self.thinness.n_rows, self.thinness.n_counting
+        rows = "the nearest row" if n_rows == 1 else f"the {n_rows:,} nearest rows"
+        if n_counting < n_rows:
+            rows = f"{n_counting:,} of {rows} count" + ("s" if n_counting == 1 else "")
+        return f"{rows}, mostly with {', '.join(words)}" if words else rows
 
     @property
     def sentence(self) -> str:
         """What stands out and what was expected of whom, in the units of the table."""
-        shown = self.behavior[: self.top]
         first = self.leading
-        others = [f for f in shown if f.stands_out and f.share >= WORTH_SAYING and f is not first]
+        others = [f for f in self.behavior[1 : self.top] if f.stands_out and f.share >= WORTH_SAYING]
         verb = "is in a gap of" if first.direction == "in a gap" else f"is {first.direction}"
-        words = f"{first.text} {verb} what comparable rows show ({first.expectation}; {self.group})"
+        words = f"{first.text} {verb} what comparable rows show"
+        if first.direction == "within" and first.partial_score >= SPARSE:
+            words += ", thinly spread as they are"
+        words += f" ({first.expectation}; {self.group})"
         return "; ".join([words, *(f"also {f.direction}: {f.text} ({f.expectation})" for f in others)])
 
     def __str__(self) -> str:
@@ -315,6 +328,7 @@ class Explanation:
                 "usual_nearest_distance": thin.usual_nearest,
                 "usual_farthest_distance": thin.usual_farthest,
                 "n_comparable": thin.n_comparable,
+                "n_counting": thin.n_counting,
                 "n_effective": thin.n_effective,
                 "positions": self.reference_positions.tolist(),
                 "distances": self.reference_distances.tolist(),
@@ -328,11 +342,6 @@ class Explanation:
     def to_json(self) -> str:
         """`to_dict` as JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
-
-
-def leading(behavior: tuple[BehaviorFeature, ...], top: int) -> BehaviorFeature:
-    """Of the top features, the first that stands out; the very first if none does."""
-    return next((feature for feature in behavior[:top] if feature.stands_out), behavior[0])
 
 
 def _feature_row(feature: BehaviorFeature) -> dict[str, Any]:

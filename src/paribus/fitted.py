@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from paribus._core import Engine
 from paribus.encoding import ContextEncoding
 from paribus.forests import ForestPlan
 from paribus.table import Floats, Roles, Table
@@ -34,3 +35,21 @@ class Fitted:
     """The score above which a row is an anomaly."""
     seconds: float
     """How long the fit took."""
+
+
+def make_engine(
+    context: Floats, encoding: ContextEncoding, behavior: Floats, tie_order: npt.NDArray[np.uint32], plan: ForestPlan
+) -> Engine:
+    """The engine for a fitted table."""
+    return Engine(
+        np.ascontiguousarray(context.T),
+        encoding.categorical,
+        np.ascontiguousarray(behavior.T),
+        tie_order,
+        plan.multiplicities,
+        plan.feature_order,
+        plan.max_features,
+        plan.min_samples_split,
+        plan.n_quantiles,
+        plan.scale_tails,
+    )

@@ -30,14 +30,6 @@ class FittedView:
     """[fitted row][2]: the distances of the nearest and of the farthest neighbour."""
     threshold: float
 
-    def check_row(self, row: int) -> None:
-        """Says so if there is no fitted row at this position."""
-        if not 0 <= row < self.table.n_rows:
-            raise ValueError(
-                f"row {row} is not in the fitted table, whose rows are 0 to {self.table.n_rows - 1:,}; "
-                f"for a label of its index say explain(label={row})"
-            )
-
     def behavior_place(self, feature: str | int) -> int:
         """Which of the behavioural features this is."""
         return find_key(feature, self.behavior_names, "behavioural feature")
@@ -48,7 +40,7 @@ class FittedView:
 
     def highest(self, n: int) -> npt.NDArray[np.int64]:
         """The positions of the highest scores, from the highest downwards."""
-        return np.argsort(-self.scores, kind="stable")[: min(n, len(self.sorted_scores))]
+        return highest(self.scores, n)
 
     def strongest_features(self, n: int) -> list[int]:
         """The behavioural features, from the one that contributes most to the n highest scores downwards."""
@@ -61,5 +53,13 @@ class FittedView:
 
     def context_of(self, row: int) -> Floats:
         """The context of a fitted row, as the engine has it."""
-        self.check_row(row)
         return np.array([column.values[row] for column in self.context])
+
+
+def highest(scores: Floats, n: int) -> npt.NDArray[np.int64]:
+    """The positions of the n highest scores, from the highest downwards; those that are missing are left out.
+
+    >>> highest(np.array([1.0, np.nan, 3.0]), 5)
+    array([2, 0])
+    """
+    return np.argsort(-scores, kind="stable")[: min(n, int((~np.isnan(scores)).sum()))]

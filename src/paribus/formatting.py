@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,13 @@ MOST_DECIMALS = 4
 JOINERS = "\u200c\u200d"
 # Accents on one letter: more than any language has tower over the line.
 MOST_MARKS = 4
-MICROSECONDS_A_DAY = 86_400_000_000
+# Decimals that numbers get at most to look different from each other.
+MOST_EXTRA_DIGITS = 9
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+A_MINUTE, A_DAY = 60_000_000, 86_400_000_000
+# Moments with a zone are looked at one by one.
+SAMPLE_OF_MOMENTS = 500
 
 
 @dataclass(frozen=True)
@@ -31,25 +37,40 @@ class ColumnFormat:
 
     kind: Kind
     decimals: int = 0
+    title: str = ""
+    """What texts call the column: its name on one line, or its position."""
     grouped: bool = True
     """Whether thousands are set apart: 2,040 minutes, but the year 2026."""
     scientific: bool = False
     is_duration: bool = False
-    has_time_of_day: bool = False
+    pattern: str = "%Y-%m-%d"
+    """Of moments in time: as much of the clock as the column uses."""
+    zone: tzinfo | None = None
+    """The time zone of moments; None if they have none."""
 
     @classmethod
     def fit(cls, table: Table, position: int, numbers: Floats | None) -> ColumnFormat:
         """The format of a column: by its values, as numbers, or None if it holds categories."""
+        return replace(cls._fit_values(table, position, numbers), title=_title(table, position))
+
+    @classmethod
+    def _fit_values(cls, table: Table, position: int, numbers: Floats | None) -> ColumnFormat:
         if numbers is None:
             return cls(Kind.CATEGORICAL)
         known = numbers[~np.isnan(numbers)]
         known = known[:: max(1, len(known) // SAMPLE)]
         if table.kind(position) is Kind.TIME:
             example = table.example(position)
+            zone = getattr(example, "tzinfo", None)
+            offsets = known
+            if zone is not None:
+                moments = [EPOCH + timedelta(microseconds=value) for value in known[:SAMPLE_OF_MOMENTS]]
+                offsets = np.array([(m.astimezone(zone).replace(tzinfo=UTC) - EPOCH) / MICROSECOND for m in moments])
+            pattern = "%Y-%m-%d"
+            if (offsets % A_DAY != 0).any():
+                pattern += " %H:%M:%S" if (offsets % A_MINUTE != 0).any() else " %H:%M"
             return cls(
-                Kind.TIME,
-                is_duration=isinstance(example, timedelta | np.timedelta64),
-                has_time_of_day=bool((known % MICROSECONDS_A_DAY != 0).any()),
+                Kind.TIME, is_duration=isinstance(example, timedelta | np.timedelta64), pattern=pattern, zone=zone
             )
         return cls._fit_numbers(known)
 
@@ -57,14 +78,18 @@ class ColumnFormat:
     def _fit_numbers(cls, known: Floats) -> ColumnFormat:
         if known.size == 0:
             return cls(Kind.NUMERIC)
-        largest = float(np.abs(known).max())
-        spread = float(known.max() - known.min()) or largest
-        if largest >= 1e12 or 0 < largest < 1e-4:
+        # One extreme value must not decide how all others look.
+        low, high = np.percentile(known, [2, 98], method="inverted_cdf")
+        central = known[(known >= low) & (known <= high)]
+        largest = float(np.abs(central).max())
+        spread = float(high - low) or largest
+        if 0 < spread < 1e-6 or largest >= 1e21:
             return cls(Kind.NUMERIC, scientific=True)
         for decimals in range(MOST_DECIMALS + 1):
-            if np.allclose(np.round(known, decimals), known, rtol=0.0, atol=1e-9 * max(1.0, largest)):
+            error = np.abs(np.round(central, decimals) - central)
+            if (error <= 1e-9 * np.maximum(1.0, np.abs(central))).all():
                 whole = decimals == 0
-                return cls(Kind.NUMERIC, decimals, grouped=not (whole and known.min() >= 1800 and largest <= 2200))
+                return cls(Kind.NUMERIC, decimals, grouped=not (whole and low >= 1800 and high <= 2200))
         # Three digits of what differs from row to row.
         return cls(Kind.NUMERIC, min(12, max(0, 2 - math.floor(math.log10(spread)))))
 
@@ -76,11 +101,13 @@ class ColumnFormat:
             return _category(value)
         if self.kind is Kind.TIME:
             return self._moment(float(value))
-        if self.scientific or (value != 0 and not 1e-12 < abs(value) < 1e15):
+        if self.scientific or abs(value) >= 1e21:
             return f"{value:.{self.decimals or 3}g}"
         text = f"{value:,.{self.decimals}f}" if self.grouped else f"{value:.{self.decimals}f}"
-        # Not -0.0.
-        return text.removeprefix("-") if float(text.replace(",", "")) == 0 else text
+        if float(text.replace(",", "")) != 0:
+            return text
+        # Not -0.0, and not nothing for what is just small.
+        return text.removeprefix("-") if value == 0 else f"{value:.3g}"
 
     def tick(self, value: float) -> str:
         """A round value on an axis: as many digits as it needs.
@@ -93,26 +120,30 @@ class ColumnFormat:
         text = f"{value:.4g}" if self.scientific else f"{value:,.10g}" if self.grouped else f"{value:.10g}"
         return "0" if text == "-0" else text
 
-    def telling_apart(self, first: float, *others: float) -> ColumnFormat:
-        """The same format, with more decimals if a number would otherwise look like one that it is not."""
+    def telling_apart(self, *numbers: float) -> ColumnFormat:
+        """The same format, with more decimals if two of these numbers would otherwise look alike."""
         if self.kind is not Kind.NUMERIC:
             return self
+        distinct = {number for number in numbers if number == number}
         finer = self
-        for _ in range(6):
-            if all(first == other or finer(first) != finer(other) for other in others):
-                return finer
-            finer = replace(finer, decimals=finer.decimals + 1 + 3 * (finer.scientific and finer.decimals == 0))
-        return self
+        for _ in range(MOST_EXTRA_DIGITS):
+            if len({finer(number) for number in distinct}) == len(distinct):
+                break
+            finer = replace(finer, decimals=finer.decimals + (4 if finer.scientific and finer.decimals == 0 else 1))
+        return finer
 
     def _moment(self, microseconds: float) -> str:
         duration = timedelta(microseconds=microseconds)
         if self.is_duration:
-            return str(duration)
+            return f"-{-duration}" if duration < timedelta(0) else str(duration)
         try:
-            moment = datetime(1970, 1, 1, tzinfo=UTC) + duration
+            moment = EPOCH + duration
         except OverflowError:
             return str(np.datetime64(int(microseconds), "us"))
-        return f"{moment:%Y-%m-%d %H:%M}" if self.has_time_of_day else f"{moment:%Y-%m-%d}"
+        if self.zone is None:
+            return f"{moment:{self.pattern}}"
+        text = f"{moment.astimezone(self.zone):{self.pattern}%z}"
+        return text.replace("+0000", " UTC") if text.endswith("+0000") else text
 
 
 def plain(text: object, longest: int = LONGEST_TEXT) -> str:
@@ -141,13 +172,8 @@ def _one_line(text: str, longest: int) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
-def called(name: str) -> str:
-    """A column's name as part of a sentence; one without a name is called by its position.
-
-    >>> called("blood pressure"), called("3")
-    ('blood pressure', 'column 3')
-    """
-    return f"column {name}" if name.isdecimal() else plain(name) or "(no name)"
+def _title(table: Table, position: int) -> str:
+    return f"column {position}" if table.names is None else plain(table.names[position]) or "(no name)"
 
 
 def _category(value: Any) -> str:

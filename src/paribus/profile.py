@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus.encoding import ContextEncoding
-from paribus.formatting import ColumnFormat, called, listed
+from paribus.formatting import ColumnFormat, listed, plain
 from paribus.table import Table
 from paribus.values import Floats
 
@@ -48,6 +48,11 @@ class ContextFeature:
     format: ColumnFormat = field(repr=False)
 
     @property
+    def title(self) -> str:
+        """What texts call the feature."""
+        return self.format.title or plain(self.name)
+
+    @property
     def sets_apart(self) -> bool:
         """Whether the group differs from the whole table in this feature."""
         return self.table_share <= RARER * self.share
@@ -61,8 +66,8 @@ class ContextFeature:
     def group_text(self) -> str:
         """What the group has in common: '22 to 28', or 'MF or FW'."""
         if self.low is not None and self.high is not None:
-            low, high = self.format(self.low), self.format(self.high)
-            return low if low == high else f"{low} to {high}"
+            write = self.format.telling_apart(self.low, self.high)
+            return write(self.low) if self.low == self.high else f"{write(self.low)} to {write(self.high)}"
         words = [self.format(category) for category in self.categories[:MOST_LISTED]]
         more = len(self.categories) - len(words)
         if more:
@@ -129,6 +134,7 @@ class ContextColumn:
         known = ~np.isnan(group)
         values, counts = group[known], weights[known] / weights[known].sum()
         low, high = (weighted_quantile(values, counts, share) for share in CENTRAL)
+        # Against the rows that have a value, as in the group.
         n_table = self._sorted.searchsorted(high, "right") - self._sorted.searchsorted(low, "left")
         share = float(counts[(values >= low) & (values <= high)].sum())
         warning = self._beyond(value, float(values.min()), float(values.max()))
@@ -144,9 +150,9 @@ class ContextColumn:
         categories = tuple(self._categories[i] for i in named)
         warning = None
         if value is not None and (code := (self.codes or {}).get(value)) is None:
-            warning = f"{called(self.name)} {self.format(value)} occurs nowhere in the fitted table"
+            warning = f"{self.format.title} {self.format(value)} occurs nowhere in the fitted table"
         elif value is not None and code is not None and not (group == code).any():
-            warning = f"no row it is compared with has {called(self.name)} {self.format(value)}"
+            warning = f"no row it is compared with has {self.format.title} {self.format(value)}"
         share, table_share = counts[named].sum(), self._shares[named].sum()
         return ContextFeature(
             self.name, value, None, None, categories, float(share), float(table_share), warning, self.format
@@ -159,10 +165,9 @@ class ContextColumn:
         if max(value - highest, lowest - value) <= FAR_BEYOND * table_range:
             return None
         end, bound = ("at most", highest) if value > highest else ("at least", lowest)
-        return (
-            f"{called(self.name)} {self.format(value)} lies beyond all rows it is compared with, "
-            f"which have {end} {self.format(bound)}"
-        )
+        write = self.format.telling_apart(value, bound)
+        alone = f"{self.format.title} {write(value)} lies beyond all rows it is compared with"
+        return f"{alone}, which have {end} {write(bound)}"
 
     def _count(self, codes: Floats, weights: Floats) -> Floats:
         n_categories = len(self._categories) - 1

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paribus.formatting import called
 from paribus.palette import BLUE, VERMILION
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from paribus.profile import ContextFeature
 
 BEHAVIOR_HEADINGS = ("behaviour", "value", "score", "share", "median", "90 % there", "so it is")
-CONTEXT_HEADINGS = ("context", "value", "most of those it is compared with", "in all rows")
+CONTEXT_HEADINGS = ("context", "value", "most of those that count", "in all rows")
 BAR_WIDTH, BAR_HEIGHT = 180, 14
 
 
@@ -91,8 +90,8 @@ def _behavior_cells(feature: BehaviorFeature) -> list[str]:
     known = not np.isnan(feature.median)
     judged = not np.isnan(feature.partial_score)
     return [
-        called(feature.name),
-        feature.format(feature.value),
+        feature.title,
+        feature.value_text,
         f"{feature.partial_score:.1f}" if judged else "-",
         f"{feature.share:.0%}" if judged else "-",
         feature.format(feature.median) if known else "-",
@@ -102,7 +101,7 @@ def _behavior_cells(feature: BehaviorFeature) -> list[str]:
 
 
 def _context_cells(feature: ContextFeature) -> list[str]:
-    return [called(feature.name), feature.text, feature.group_text, f"{feature.table_share:.0%}"]
+    return [feature.title, feature.text, feature.group_text, f"{feature.table_share:.0%}"]
 
 
 def _bar(feature: BehaviorFeature) -> str:

@@ -166,8 +166,11 @@ class Table:
             return taken.with_columns(
                 *(nw.new_series(name, values, backend=backend) for name, values in more.items())
             ).to_native()
+        if self._array is not None and not more:
+            return self._array[rows]
         if self._array is not None:
-            return np.column_stack([self._array[rows], *more.values()])
+            # Columns of their own, so that each keeps its type.
+            return {str(p): self._array[rows, p] for p in range(self.n_columns)} | more
         assert self._mapping is not None
         return {name: column[rows] for name, column in self._mapping.items()} | more
 
@@ -183,7 +186,8 @@ class Table:
                 sought = self._labels.dtype.type(label) if self._labels.dtype.kind in "mM" else label
                 found = np.flatnonzero(self._labels == sought)
             else:
-                found = np.arange(self.n_rows)[index.get_loc(label)].reshape(-1)
+                hash(label)
+            found = np.arange(self.n_rows)[index.get_loc(label)].reshape(-1)
         except (KeyError, TypeError, ValueError):
             found = np.arange(0)
         if len(found) == 0:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
+from paribus.arguments import check_whole_number
 from paribus.plots import style
 from paribus.shapes import bean_window
 from paribus.values import Floats
@@ -45,6 +47,8 @@ class BeanplotDisplay:
     @classmethod
     def from_explanation(cls, explanation: Explanation, *, top: int | None = None, ax: Any = None) -> BeanplotDisplay:
         """The features of an explanation from the highest partial score downwards, as many as it shows or `top`."""
+        if top is not None:
+            check_whole_number("top", top, 1)
         shown = explanation.behavior[: explanation.top if top is None else top]
         known = [feature for feature in shown if not np.isnan(feature.median)]
         return cls(known, f"{explanation.title}: score {explanation.score:.1f}").plot(ax)
@@ -59,12 +63,7 @@ class BeanplotDisplay:
         for axes, feature in zip(self.axes_, self.features, strict=True):
             _draw(axes, feature)
         if ax is None:
-            if self.title:
-                self.figure_.suptitle(self.title, **style.text_options(self.title, size=10.5), weight="bold")
-            n_columns = 4 if len(self.features) > 2 else 2
-            self.figure_.legend(
-                handles=_legend(), loc="outside lower center", ncols=n_columns, fontsize=style.SMALL, frameon=False
-            )
+            style.crown(self.figure_, self.title, _legend(), 4 if len(self.features) > 2 else 2)
         return self
 
 
@@ -81,14 +80,15 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     ax.fill_betweenx(heights, -bean, bean, where=bean > 0, color=style.PALE_ORANGE, linewidth=0)
     if taus[0] == taus[-1]:
         ax.hlines(taus[0], -BEAN, BEAN, color=style.PALE_ORANGE, linewidth=7)
-        above = feature.value <= taus[0]
+        # Towards the middle of the panel, where there is room, and away from the value's own number.
+        upper_half = taus[0] > (low + high) / 2
         ax.annotate(
             f"all {write(taus[0])}",
-            (0, taus[0]),
-            xytext=(0, 9 if above else -9),
+            (-BEAN, taus[0]),
+            xytext=(0, -9 if upper_half else 9),
             textcoords="offset points",
-            ha="center",
-            va="bottom" if above else "top",
+            ha="left",
+            va="top" if upper_half else "bottom",
             fontsize=style.SMALL,
             color=style.BLUE,
         )
@@ -102,9 +102,9 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     )
     ax.hlines(feature.median, -BOX, BOX, color=style.BLUE, linewidth=2, zorder=4)
     if np.isfinite(feature.value):
-        _draw_value(ax, feature.value, write(feature.value), low, high, margin)
+        _draw_value(ax, feature.value, feature.value_text, low, high)
     _count_hidden(ax, taus, low, high)
-    name = style.wrapped(feature.name, 18)
+    name = style.wrapped(feature.title, 18)
     ax.set_title(name, **style.text_options(name), pad=16)
     score = "not judged" if np.isnan(feature.partial_score) else f"partial score {feature.partial_score:.1f}"
     ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GREY)
@@ -112,11 +112,11 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     style.bare(ax, keep=("left",))
 
 
-def _draw_value(ax: Any, value: float, text: str, low: float, high: float, margin: float) -> None:
+def _draw_value(ax: Any, value: float, text: str, low: float, high: float) -> None:
     at = min(max(value, low), high)
     if at != value:
         _break_axis(ax, upwards=value > high)
-    ax.hlines(at, -BEAN, BEAN, color=style.BLACK, linewidth=2.2, zorder=5)
+    ax.hlines(at, -BEAN, BEAN, color=style.ink(), linewidth=2.2, zorder=5)
     upper_half = at > (low + high) / 2
     arrow = "" if at == value else "↑ " if value > high else "↓ "
     # On the side of the middle, where there is room.
@@ -130,7 +130,7 @@ def _draw_value(ax: Any, value: float, text: str, low: float, high: float, margi
         weight="bold",
         zorder=6,
         **style.text_options(arrow),
-        bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "alpha": 0.7, "linewidth": 0},
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": mpl.rcParams["axes.facecolor"], "alpha": 0.7, "linewidth": 0},
     )
 
 
@@ -141,7 +141,7 @@ def _break_axis(ax: Any, *, upwards: bool) -> None:
             [-0.035, 0.035],
             [y - 0.012, y + 0.012],
             transform=ax.transAxes,
-            color=style.BLACK,
+            color=style.ink(),
             linewidth=0.9,
             clip_on=False,
         )
@@ -163,7 +163,7 @@ def _count_hidden(ax: Any, taus: Floats, low: float, high: float) -> None:
 
 def _legend() -> list[Any]:
     return [
-        Line2D([], [], color=style.BLACK, linewidth=2.2, label="actual value"),
+        Line2D([], [], color=style.ink(), linewidth=2.2, label="actual value"),
         Patch(facecolor=style.PALE_ORANGE, label="expected density"),
         Patch(facecolor=style.SKY, edgecolor=style.BLUE, label="quartiles, median"),
         Line2D([], [], color=style.BLUE, linewidth=0.8, label="percentiles"),

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from paribus.formatting import plain
 from paribus.plots import style
 from paribus.shapes import Bars, context_bars
 from paribus.values import Floats, Kind
@@ -16,6 +15,9 @@ from paribus.values import Floats, Kind
 if TYPE_CHECKING:
     from paribus.explanation import Explanation
     from paribus.profile import ContextFeature
+
+
+MOST_PANELS = 24
 
 
 class ContextProfileDisplay:
@@ -51,10 +53,14 @@ class ContextProfileDisplay:
 
     @classmethod
     def from_explanation(cls, explanation: Explanation, *, ax: Any = None) -> ContextProfileDisplay:
-        """The contextual features of an explanation."""
-        values = [explanation.reference_values(feature) for feature in explanation.context]
+        """The contextual features of an explanation; of very many, those that tell most about the group."""
+        telling = sorted(explanation.context, key=lambda feature: feature.table_share / feature.share)
+        features = [feature for feature in explanation.context if feature in telling[:MOST_PANELS]]
+        values = [explanation.reference_values(feature) for feature in features]
         title = f"{explanation.title}: compared with {len(explanation.reference_positions):,} rows"
-        return cls(list(explanation.context), values, explanation.leading.weights, title).plot(ax)
+        if len(features) < len(telling):
+            title += f" ({len(features)} of {len(telling)} circumstances)"
+        return cls(features, values, explanation.leading.weights, title).plot(ax)
 
     def plot(self, ax: Any = None) -> ContextProfileDisplay:
         """Draws, into new axes or into the caller's."""
@@ -65,26 +71,19 @@ class ContextProfileDisplay:
                 _draw_categories(axes, bars)
             else:
                 _draw_numbers(axes, feature, bars, bars.edges)
-            name = style.wrapped(feature.name, 34, n_lines=2)
+            name = style.wrapped(feature.title, 26, n_lines=2)
             axes.set_title(name, **style.text_options(name), loc="left", weight="bold")
             axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
             axes.yaxis.set_major_locator(MaxNLocator(4))
             axes.tick_params(labelsize=style.SMALL)
             style.bare(axes)
         if ax is None:
-            if self.title:
-                self.figure_.suptitle(self.title, **style.text_options(self.title, size=10.5), weight="bold")
-            self.figure_.legend(
-                handles=[
-                    Patch(facecolor=style.PALE_GREY, label="rows compared with"),
-                    Patch(facecolor=style.BLUE, label="as much as they count"),
-                    Patch(facecolor=style.VERMILION, label="the row's own bin"),
-                ],
-                loc="outside lower center",
-                ncols=3 if len(self.features) > 1 else 1,
-                fontsize=style.SMALL,
-                frameon=False,
-            )
+            handles = [
+                Patch(facecolor=style.PALE_GREY, label="rows compared with"),
+                Patch(facecolor=style.BLUE, label="as much as they count"),
+                Patch(facecolor=style.VERMILION, label="the row's own bin"),
+            ]
+            style.crown(self.figure_, self.title, handles, 3 if len(self.features) > 1 else 1)
         return self
 
 
@@ -98,16 +97,7 @@ def _draw_numbers(ax: Any, feature: ContextFeature, bars: Bars, edges: Floats) -
 def _draw_categories(ax: Any, bars: Bars) -> None:
     places = np.arange(len(bars.labels), dtype=float)
     _draw_bars(ax, places, np.full(len(places), 0.85), bars)
-    crowded = sum(map(len, bars.labels)) > 26
-    shortened = [plain(label, longest=16) for label in bars.labels]
-    ax.set_xticks(
-        places,
-        shortened,
-        rotation=30 if crowded else 0,
-        ha="right" if crowded else "center",
-        rotation_mode="anchor",
-        **style.text_options(*shortened, size=style.SMALL),
-    )
+    style.name_places(ax, places, list(bars.labels), longest=14, room=26)
 
 
 def _draw_bars(ax: Any, places: Floats, widths: Floats, bars: Bars) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from paribus.arguments import check_whole_number
 from paribus.formatting import ColumnFormat, plain
 from paribus.plots import style
 from paribus.values import Floats
@@ -79,7 +80,7 @@ class QuantileCurvesDisplay:
         behavior: str | int,
         context: str | int,
         *,
-        row: int | None = None,
+        row: Any = None,
         n_points: int = 80,
         ax: Any = None,
     ) -> QuantileCurvesDisplay:
@@ -91,8 +92,8 @@ class QuantileCurvesDisplay:
             A fitted detector.
         behavior, context : names of a behavioural and of a contextual feature, or their positions among these
             What to draw, over what.
-        row : int, optional
-            The position of the fitted row that the other circumstances are those of; by default typical ones: the
+        row : int or label, optional
+            The fitted row that the other circumstances are those of, as in `explain`; by default typical ones: the
             median, or the most frequent category.
         n_points : int
             At how many values of a number to look.
@@ -100,6 +101,11 @@ class QuantileCurvesDisplay:
             Where to draw.
         """
         view = detector._get_view()
+        check_whole_number("n_points", n_points, 2)
+        if row is not None:
+            row = detector._find_row(row)
+            if row is None:
+                raise TypeError("row must be the position or the label of a fitted row")
         b, c = view.behavior_place(behavior), view.context_place(context)
         column = view.context[c]
         base = view.typical_context() if row is None else view.context_of(row)
@@ -111,6 +117,9 @@ class QuantileCurvesDisplay:
             places = np.unique(np.linspace(known.min(), known.max(), n_points))
         else:
             codes, counts = np.unique(known, return_counts=True)
+            if row is not None:
+                # The row's own category comes first, so that it has a place among very many.
+                counts[codes == base[c]] = len(known) + 1
             places = np.sort(codes[np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]])
             names = [column.format(list(column.codes)[int(code)]) for code in places]
         asked = np.repeat(base[None], len(places), axis=0)
@@ -118,7 +127,11 @@ class QuantileCurvesDisplay:
         # A row is never its own reference.
         percentiles = detector._expected(asked, excluded=row)[:, b]
         n_intervals = percentiles.shape[1] - 1
-        chosen = [round(percentage * n_intervals / 100) for percentage in PERCENTAGES]
+        # The percentiles that there are, the next ones outside where these are none of them.
+        chosen = [
+            percentage * n_intervals // 100 if percentage < 50 else -(-percentage * n_intervals // 100)
+            for percentage in PERCENTAGES
+        ]
         dots = np.flatnonzero(np.isin(column.values, places)) if names else np.arange(len(column.values))
         dots = dots[:: max(1, len(dots) // MOST_DOTS)]
         rest = [
@@ -154,7 +167,7 @@ class QuantileCurvesDisplay:
                 x = x + np.random.RandomState(0).uniform(-0.28, 0.28, len(x))
             ax.scatter(x, self.dots[1], s=5, color=style.GREY, alpha=0.35, linewidths=0, zorder=1)
         lowest, first, median, third, highest = self.quantiles.T
-        if self.categories is None:
+        if self.categories is None and len(self.places) > 1:
             ax.fill_between(self.places, lowest, highest, color=style.PALE_BLUE, alpha=0.75, linewidth=0, zorder=2)
             ax.fill_between(self.places, first, third, color=style.SKY, alpha=0.75, linewidth=0, zorder=3)
             ax.plot(self.places, median, color=style.BLUE, linewidth=1.8, zorder=4)
@@ -162,16 +175,8 @@ class QuantileCurvesDisplay:
             ax.vlines(self.places, lowest, highest, color=style.PALE_BLUE, linewidth=12, zorder=2)
             ax.vlines(self.places, first, third, color=style.SKY, linewidth=12, zorder=3)
             ax.hlines(median, self.places - 0.2, self.places + 0.2, color=style.BLUE, linewidth=2.2, zorder=4)
-            short = [plain(name, longest=14) for name in self.categories]
-            crowded = sum(map(len, short)) > 60
-            ax.set_xticks(
-                self.places,
-                short,
-                rotation=30 if crowded else 0,
-                ha="right" if crowded else "center",
-                rotation_mode="anchor",
-                **style.text_options(*short, size=style.SMALL),
-            )
+            if self.categories is not None:
+                style.name_places(ax, self.places, self.categories, longest=14, room=60)
         shown = [self.quantiles.ravel()] if self.dots is None else [self.quantiles.ravel(), self.dots[1]]
         low, high = style.window(np.concatenate([values[~np.isnan(values)] for values in shown]))
         margin = 0.05 * (high - low) or 0.5
@@ -213,7 +218,7 @@ class QuantileCurvesDisplay:
         ]
         if self.dots is not None:
             handles.append(Line2D([], [], color=style.GREY, marker="o", markersize=3, linestyle="none", label="rows"))
-        if self.own is not None:
+        if self.own is not None and np.isfinite(self.own).all():
             handles.append(
                 Line2D([], [], color=style.VERMILION, marker="D", markersize=6, linestyle="none", label="this row")
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -13,6 +12,8 @@ from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 from scipy.stats import gaussian_kde
 
+from paribus.arguments import check_whole_number
+from paribus.fitted_view import highest
 from paribus.formatting import ColumnFormat, plain
 from paribus.plots import style
 from paribus.values import Floats
@@ -28,6 +29,22 @@ MOST_VECTORS = 10_000
 # Enough rows for contours, and a grid fine enough to look smooth.
 DENSITY_SAMPLE, GRID = 4_000, 80
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+# Where a name is tried, from its dot: in points, and which of its corners lies there.
+PLACES = [
+    (7, 0, "left", "center"),
+    (-7, 0, "right", "center"),
+    (0, 7, "center", "bottom"),
+    (0, -7, "center", "top"),
+    (6, 8, "left", "bottom"),
+    (-6, 8, "right", "bottom"),
+    (6, -8, "left", "top"),
+    (-6, -8, "right", "top"),
+    (10, 16, "left", "bottom"),
+    (-10, 16, "right", "bottom"),
+    (10, -16, "left", "top"),
+    (-10, -16, "right", "top"),
+]
 
 
 class ScoreMapDisplay:
@@ -98,6 +115,7 @@ class ScoreMapDisplay:
         ax : axes, optional
             Where to draw.
         """
+        check_whole_number("top", top, 0)
         view = detector._get_view()
         if len(view.behavior_names) < 2:
             raise ValueError(
@@ -126,6 +144,10 @@ class ScoreMapDisplay:
         """Draws, into new axes or into the caller's."""
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
+        elif style.root_figure(ax).get_layout_engine() is None:
+            # Nobody else makes room for the histograms and the scale of colours.
+            left, bottom, width, height = ax.get_position().bounds
+            ax.set_position([left, bottom, 0.74 * width, 0.84 * height])
         self.figure_, self.ax_ = ax.figure, ax
         known = np.flatnonzero(~(np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.scores)))
         if known.size == 0:
@@ -152,7 +174,7 @@ class ScoreMapDisplay:
             zorder=2,
         )
         if outside.any():
-            ax.scatter(x[outside], y[outside], s=140, facecolors="none", edgecolors=style.BLACK, linewidths=0.8)
+            ax.scatter(x[outside], y[outside], s=140, facecolors="none", edgecolors=style.ink(), linewidths=0.8)
             ax.set_title(
                 f"{outside.sum():,} circled: far beyond the edge", loc="right", fontsize=style.SMALL, y=1.16, pad=2
             )
@@ -161,7 +183,8 @@ class ScoreMapDisplay:
             limits(low - margin, high + margin)
         _draw_contours(ax, x[~outside], y[~outside])
         self._draw_margins(x[~outside], y[~outside])
-        bar = self.figure_.colorbar(drawn, ax=ax, shrink=0.55, aspect=22, pad=0.02, anchor=(0.0, 0.0))
+        bar = self.figure_.colorbar(drawn, cax=ax.inset_axes([1.19, 0.0, 0.025, 0.55]))
+        bar.solids.set(rasterized=False, edgecolor="face")
         bar.set_label("anomaly score", fontsize=style.SMALL)
         bar.ax.tick_params(labelsize=style.SMALL)
         bar.outline.set_visible(False)
@@ -188,10 +211,9 @@ class ScoreMapDisplay:
     def _name_rows(self) -> None:
         """Writes each name where it covers no name before it: right of its dot, or on another side."""
         assert self.labels is not None
-        rows = np.argsort(-self.scores, kind="stable")[: len(self.labels)]
-        self.figure_.draw_without_rendering()
-        renderer = self.figure_.canvas.get_renderer()
-        frame = self.ax_.get_window_extent(renderer)
+        rows = highest(self.scores, len(self.labels))
+        style.root_figure(self.ax_).draw_without_rendering()
+        frame = self.ax_.get_window_extent()
         dots = self.ax_.transData.transform(self._shown[rows])
         taken: list[Any] = [Bbox.from_extents(x - 4, y - 4, x + 4, y + 4) for x, y in dots if np.isfinite(x + y)]
         for row, name in zip(rows, self.labels, strict=False):
@@ -209,7 +231,7 @@ class ScoreMapDisplay:
                     **style.text_options(short, size=style.SMALL),
                 )
                 text.set_path_effects([withStroke(linewidth=2, foreground="white")])
-                box = text.get_window_extent(renderer)
+                box = text.get_window_extent()
                 inside = box.x0 >= frame.x0 and box.x1 <= frame.x1 + 4 and box.y0 >= frame.y0 and box.y1 <= frame.y1 + 4
                 if inside and not any(box.overlaps(other) for other in taken):
                     best = box
@@ -219,41 +241,27 @@ class ScoreMapDisplay:
                 taken.append(best)
 
 
-PLACES = [
-    (7, 0, "left", "center"),
-    (-7, 0, "right", "center"),
-    (0, 7, "center", "bottom"),
-    (0, -7, "center", "top"),
-    (6, 8, "left", "bottom"),
-    (-6, 8, "right", "bottom"),
-    (6, -8, "left", "top"),
-    (-6, -8, "right", "top"),
-    (10, 16, "left", "bottom"),
-    (-10, 16, "right", "bottom"),
-    (10, -16, "left", "top"),
-    (-10, -16, "right", "top"),
-]
-
-
 def _draw_contours(ax: Any, x: Floats, y: Floats) -> None:
     step = max(1, len(x) // DENSITY_SAMPLE)
     points = np.vstack([x[::step], y[::step]])
-    if points.shape[1] < 10 or (np.ptp(points, axis=1) == 0).any():
+    low, reach = points.min(axis=1, keepdims=True), np.ptp(points, axis=1, keepdims=True)
+    if points.shape[1] < 10 or (reach == 0).any():
         return
     try:
-        estimate = gaussian_kde(points)
+        # In units of the range: squares of huge numbers would overflow.
+        estimate = gaussian_kde((points - low) / reach)
     except np.linalg.LinAlgError:
         # All rows lie on one line.
         return
-    xs, ys = (np.linspace(values.min(), values.max(), GRID) for values in (x, y))
-    heights = estimate(np.vstack([grid.ravel() for grid in np.meshgrid(xs, ys)])).reshape(GRID, GRID)
+    # Beyond the rows, so that contours close.
+    grid = np.linspace(-0.15, 1.15, GRID)
+    heights = estimate(np.vstack([each.ravel() for each in np.meshgrid(grid, grid)])).reshape(GRID, GRID)
     # Each contour holds this share of the density.
     ordered = np.sort(heights.ravel())[::-1]
     reached = np.cumsum(ordered) / ordered.sum()
     levels = np.unique([ordered[np.searchsorted(reached, level)] for level in LEVELS])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ax.contour(xs, ys, heights, levels=levels, colors=style.VERMILION, linewidths=0.7, alpha=0.8, zorder=3)
+    xs, ys = (low[axis] + grid * reach[axis] for axis in (0, 1))
+    ax.contour(xs, ys, heights, levels=levels, colors=style.VERMILION, linewidths=0.7, alpha=0.8, zorder=3)
 
 
 def _bins(values: Floats) -> Floats:

@@ -52,9 +52,46 @@ def figure_axes(ax: Any, n: int, n_columns: int, cell: tuple[float, float]) -> t
         return ax.figure, [ax]
     else:
         figure = ax.figure
+        place = ax.get_subplotspec()
+        if place is None:
+            raise ValueError(f"these axes are not part of a grid and cannot make room for {n} panels: give {n} axes")
         ax.set_axis_off()
-        grid = ax.get_subplotspec().subgridspec(n_rows, n_columns)
+        grid = place.subgridspec(n_rows, n_columns)
     return figure, [figure.add_subplot(grid[i // n_columns, i % n_columns]) for i in range(n)]
+
+
+def root_figure(ax: Any) -> Any:
+    """The figure that axes are in, also if they are in a part of it."""
+    figure = ax.figure
+    while getattr(figure, "figure", figure) is not figure:
+        figure = figure.figure
+    return figure
+
+
+def ink() -> str:
+    """The colour of what is written and of a row itself: black, unless the caller's style is dark."""
+    return str(mpl.rcParams["text.color"])
+
+
+def crown(figure: Any, title: str, handles: list[Any], n_columns: int) -> None:
+    """A title above all panels, and a legend below them."""
+    if title:
+        figure.suptitle(title, **text_options(title, size=10.5), weight="bold")
+    figure.legend(handles=handles, loc="outside lower center", ncols=n_columns, fontsize=SMALL, frameon=False)
+
+
+def name_places(ax: Any, places: Any, names: list[str], longest: int, room: int) -> None:
+    """Names below the places of an axis, slanted where they are longer together than there is room."""
+    short = [plain(name, longest=longest) for name in names]
+    crowded = sum(map(len, short)) > room
+    ax.set_xticks(
+        places,
+        short,
+        rotation=30 if crowded else 0,
+        ha="right" if crowded else "center",
+        rotation_mode="anchor",
+        **text_options(*short, size=SMALL),
+    )
 
 
 def text_options(*texts: str, size: float = NORMAL) -> dict[str, Any]:
@@ -74,7 +111,10 @@ def wrapped(name: str, width: int, n_lines: int = 2) -> str:
 
 def format_axis(axis: Any, write: ColumnFormat, n_ticks: int = 6) -> None:
     """Ticks in the units of a column: few, whole where the column is, and moments as dates."""
-    axis.set_major_locator(MaxNLocator(n_ticks, integer=write.kind is Kind.NUMERIC and write.decimals == 0))
+    if write.kind is Kind.TIME:
+        axis.set_major_locator(TimeLocator(n_ticks))
+    else:
+        axis.set_major_locator(MaxNLocator(n_ticks, integer=write.decimals == 0))
     if not write.scientific:
         axis.set_major_formatter(FuncFormatter(lambda value, _: write.tick(value)))
     axis.set_tick_params(labelsize=SMALL)
@@ -84,6 +124,17 @@ def bare(ax: Any, *, keep: tuple[str, ...] = ("left", "bottom")) -> None:
     """Leaves the axes only the frame that says something."""
     for side in ("left", "right", "top", "bottom"):
         ax.spines[side].set_visible(side in keep)
+
+
+class TimeLocator(MaxNLocator):
+    """Ticks at whole days, hours, minutes or seconds, on an axis of microseconds."""
+
+    UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1)
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """The ticks of a range."""
+        unit = next((unit for unit in self.UNITS if vmax - vmin >= 2 * unit), 1)
+        return np.asarray(super().tick_values(vmin / unit, vmax / unit)) * unit
 
 
 @lru_cache(maxsize=64)
