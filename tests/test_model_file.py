@@ -378,6 +378,18 @@ def test_archives_that_try_to_do_harm(model: Path, saved: bytes) -> None:
     assert sorted(os.listdir(model.parent)) == ["m.paribus"]
 
 
+def test_headers_that_are_too_long_are_neither_written_nor_read(
+    model: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests the limit to what JSON may become in memory, on both sides."""
+    monkeypatch.setattr("paribus.archive.LONGEST_HEADER", 300)
+    with pytest.raises(ValueError, match="the header is too long"):
+        QCAD.load(model)
+    with pytest.raises(ValueError, match="too long to be saved"):
+        QCAD([0]).fit(np.arange(20.0).reshape(10, 2)).save(model)
+    assert model.read_bytes() == saved
+
+
 def test_parts_that_overlap_are_refused(model: Path) -> None:
     """Tests that parts which share their bytes do not add up to more than the file."""
     big = npy(np.zeros(100_000))
