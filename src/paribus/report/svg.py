@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import unicodedata
@@ -183,8 +184,8 @@ def fitted(words: str, width: float, size: float) -> str:
     'a very…'
     """
     line = plain(words)
-    if text_width(line, size) <= width:
+    ends = list(itertools.accumulate(size * _letter_width(letter) for letter in line))
+    if not line or ends[-1] <= width:
         return line
-    while line and text_width(line + "…", size) > width:
-        line = line[:-1]
-    return line.rstrip() + "…"
+    n_letters = bisect.bisect_right(ends, width - text_width("…", size))
+    return line[:n_letters].rstrip() + "…"
