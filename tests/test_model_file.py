@@ -329,7 +329,7 @@ def test_absurd_arrays_are_refused(model: Path, saved: bytes) -> None:
 
 def claimed(shape: str, descr: str = "'<f8'", data: bytes = b"") -> bytes:
     """An array that says of itself what it is not."""
-    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}".encode()
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
 
@@ -369,6 +369,13 @@ def test_archives_that_try_to_do_harm(model: Path, saved: bytes) -> None:
     write_members(model, members | {"column_9.npy": npy(np.zeros(50_000_000, np.uint8))}, zipfile.ZIP_DEFLATED)
     assert model.stat().st_size < 200_000
     with pytest.raises(ValueError, match=r"is compressed or encrypted|parts are larger"):
+        QCAD.load(model)
+    write_members(model, members)
+    marked = bytearray(model.read_bytes())
+    # The method of compression in the list of parts: stored becomes deflated.
+    marked[marked.index(b"PK\x01\x02") + 10] = zipfile.ZIP_DEFLATED
+    model.write_bytes(marked)
+    with pytest.raises(ValueError, match="is compressed or encrypted"):
         QCAD.load(model)
     with zipfile.ZipFile(model, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("reach.npy", members["reach.npy"])

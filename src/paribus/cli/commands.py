@@ -33,6 +33,9 @@ from paribus.table import NamedRows
 if TYPE_CHECKING:
     from paribus import QCAD
 
+# The report explains at least so many rows.
+REPORTED = 50
+
 
 def detect(
     source: Source,
@@ -60,7 +63,7 @@ def detect(
         write_scores(out, scores)
         note(f"the scores of all rows are in {out}")
     if report is not None:
-        detector.report(report, id=roles.id)
+        detector.report(report, max(top, REPORTED), id=roles.id)
         note(f"the report is in {report}")
     _print_top(detector, table, scores, detector.explain_all(top), scores.highest(top), as_json)
 
