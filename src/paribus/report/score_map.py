@@ -65,8 +65,8 @@ def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float
     x, y = _scale(left, right, LEFT + 8, RIGHT - 8), _scale(bottom, top, BOTTOM - 8, TOP + 8)
     xs = _places(x, x_axis.values[known])
     ys = _places(y, y_axis.values[known])
-    parts = [*_frame(x_axis, y_axis, x, y)]
-    parts += [_dots(xs, ys)] if len(xs) <= MOST_DOTS else _hexagons(xs, ys)
+    parts = [_dots(xs, ys)] if len(xs) <= MOST_DOTS else _hexagons(xs, ys)
+    parts += _frame(x_axis, y_axis, x, y)
     if threshold is not None and bottom <= threshold <= top:
         parts.append(line(LEFT, y(threshold), RIGHT, y(threshold), "threshold"))
         parts.append(text(RIGHT, y(threshold) - 4, f"threshold {threshold:.1f}", "minor e"))
@@ -123,21 +123,19 @@ def _dots(xs: Floats, ys: Floats) -> Markup:
 def _hexagons(xs: Floats, ys: Floats) -> list[Markup]:
     """Rows counted in hexagons: each belongs to the nearest centre of two grids, one between the other's points."""
     width, height = HEXAGON * math.sqrt(3), HEXAGON * 3
-    counts: dict[tuple[float, float], int] = {}
     first = np.column_stack([np.round(xs / width), np.round(ys / height)])
     second = np.column_stack([np.floor(xs / width), np.floor(ys / height)]) + 0.5
     size = np.array([width, height])
     rows = np.column_stack([xs, ys])
     near = ((rows - first * size) ** 2).sum(axis=1) <= ((rows - second * size) ** 2).sum(axis=1)
     centres, numbers = np.unique(np.where(near[:, None], first, second), axis=0, return_counts=True)
-    counts = {(float(a * width), float(b * height)): int(n) for (a, b), n in zip(centres, numbers, strict=True)}
-    most = math.log(max(counts.values()) + 1)
+    most = math.log(int(numbers.max()) + 1)
     ways = [""] * N_SHADES
     half, quarter = short(width / 2), short(HEXAGON / 2)
-    for (a, b), count in counts.items():
+    for (x, y), count in zip((centres * size).tolist(), numbers.tolist(), strict=True):
         shade = min(N_SHADES - 1, int(N_SHADES * math.log(count + 1) / most))
         ways[shade] += (
-            f"M{short(a)} {short(b - HEXAGON)}l{half} {quarter}v{short(HEXAGON)}l-{half} {quarter}"
+            f"M{short(x)} {short(y - HEXAGON)}l{half} {quarter}v{short(HEXAGON)}l-{half} {quarter}"
             f"l-{half}-{quarter}v-{short(HEXAGON)}z"
         )
     return [path(way, f"shade{i + 1}") for i, way in enumerate(ways)]
