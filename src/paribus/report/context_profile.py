@@ -42,11 +42,14 @@ def _numbers(feature: ContextFeature, bars: Bars, edges: Floats, label: str) -> 
     parts = _strokes(
         bars, 0.96 * width, 0.6 * width, lambda i, share: f"M{svg.short(middles[i])} {BOTTOM}V{svg.short(y(share))}"
     )
-    is_time = feature.format.kind is Kind.TIME
-    whole = feature.format.decimals == 0 and not feature.format.scientific and not is_time
-    marks = [float(edges.mean())]
-    if len(edges) > 2:
-        marks = svg.ticks(float(edges[0]), float(edges[-1]), 2 if is_time else 4, whole=whole, days=is_time)
+    if len(edges) == 2:
+        marks = [float(edges.mean())]
+    elif feature.format.kind is Kind.TIME:
+        # No date is rounder than another: the ends say most.
+        marks = [float(edges[0]), float(edges[-1])]
+    else:
+        whole = feature.format.decimals == 0 and not feature.format.scientific
+        marks = svg.ticks(float(edges[0]), float(edges[-1]), 4, whole=whole)
     way = "".join(f"M{svg.short(x(value))} {BOTTOM}v4" for value in marks)
     parts.append(svg.path(f"M0 {BOTTOM}h{WIDTH}{way}", "axis"))
     room = WIDTH / (len(marks) + 1)
@@ -65,7 +68,7 @@ def _numbers(feature: ContextFeature, bars: Bars, edges: Floats, label: str) -> 
 
 def _categories(bars: Bars, label: str) -> Markup:
     height = LINE * len(bars.labels) + 4
-    x = svg.Scale(0.0, _top(bars), LABEL + 8, WIDTH - 40)
+    x = svg.Scale(0.0, _top(bars), LABEL + 8, WIDTH - 48)
     parts = _strokes(
         bars,
         LINE - 4,

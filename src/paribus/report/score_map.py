@@ -145,7 +145,7 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale, rows: li
         labels.append((row.name, a, b, radius))
     words = []
     for name, a, b, radius in labels[:MOST_LABELS]:
-        shown = svg.fitted(name.removeprefix("row "), 110, svg.LETTER_SIZE)
+        shown = svg.fitted(name.removeprefix("row "), 130, svg.LETTER_SIZE)
         width = svg.text_width(shown, svg.LETTER_SIZE)
         for left, base in (
             (a + radius + 3, b + 4),
