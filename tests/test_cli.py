@@ -102,6 +102,8 @@ def test_help_is_quick_and_names_the_commands(tmp_path: Path) -> None:
     assert min(ours) < 2 * min(bare) + 0.15
     for command in ("detect", "explain", "fit", "score", "demo", "datasets"):
         assert command in result.stdout
+    assert "\\b" not in result.stdout
+    assert invoke() == (0, result.stdout, "")
     code = (
         "import sys, paribus.cli; print(*{'numpy', 'sklearn', 'narwhals', 'duckdb', 'rich.table'} & set(sys.modules))"
     )
@@ -221,7 +223,7 @@ def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> No
     new.write_text("more,wind,rain,temperature,zone,elevation,month\nx,5,1,30,coast,10,January\nx,,,,coast,10,May\n")
     code, out, err = invoke("score", tmp_path / "m.paribus", new, "--json")
     assert code == 0
-    assert "1 rows get no score" in err
+    assert "1 row(s) get no score" in err
     found = json.loads(out)
     assert (found["rows"], found["scored"], len(found["top"])) == (2, 1, 1)
     row = {"month": "January", "elevation": 10.0, "zone": "coast", "temperature": 30.0, "rain": 1.0, "wind": 5.0}
@@ -304,6 +306,7 @@ def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Pat
         (["explain", "DAYS", *ROLES, "--row", "1", "--plots", "DAYS"], "is a file, and a folder is needed"),
         (["explain", "DAYS", *ROLES, "--row", "1", "--format", "gif"], "it must be one of svg, png, pdf"),
         (["fit", "DAYS", *ROLES], "Missing option '--model'"),
+        (["nonsense"], "No such command 'nonsense'"),
         (["score", "none.paribus", "DAYS"], "there is no model none.paribus"),
     ],
 )

@@ -329,7 +329,7 @@ def test_absurd_arrays_are_refused(model: Path, saved: bytes) -> None:
 
 def claimed(shape: str, descr: str = "'<f8'", data: bytes = b"") -> bytes:
     """An array that says of itself what it is not."""
-    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}".encode()
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
 
@@ -370,12 +370,31 @@ def test_archives_that_try_to_do_harm(model: Path, saved: bytes) -> None:
     assert model.stat().st_size < 200_000
     with pytest.raises(ValueError, match=r"is compressed or encrypted|parts are larger"):
         QCAD.load(model)
+    write_members(model, members)
+    marked = bytearray(model.read_bytes())
+    # The method of compression in the list of parts: stored becomes deflated.
+    marked[marked.index(b"PK\x01\x02") + 10] = zipfile.ZIP_DEFLATED
+    model.write_bytes(marked)
+    with pytest.raises(ValueError, match="is compressed or encrypted"):
+        QCAD.load(model)
     with zipfile.ZipFile(model, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("reach.npy", members["reach.npy"])
     with pytest.raises(ValueError, match=r"is there twice"):
         QCAD.load(model)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
     assert sorted(os.listdir(model.parent)) == ["m.paribus"]
+
+
+def test_headers_that_are_too_long_are_neither_written_nor_read(
+    model: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests the limit to what JSON may become in memory, on both sides."""
+    monkeypatch.setattr("paribus.archive.LONGEST_HEADER", 300)
+    with pytest.raises(ValueError, match="the header is too long"):
+        QCAD.load(model)
+    with pytest.raises(ValueError, match="too long to be saved"):
+        QCAD([0]).fit(np.arange(20.0).reshape(10, 2)).save(model)
+    assert model.read_bytes() == saved
 
 
 def test_parts_that_overlap_are_refused(model: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
+from matplotlib.gridspec import GridSpec
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
@@ -284,6 +285,110 @@ def test_one_behaviour_has_no_map() -> None:
     detector = QCAD(["x"], ["y"], n_trees=2).fit({"x": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 4.0]})
     with pytest.raises(ValueError, match="a score map needs two behavioural features"):
         ScoreMapDisplay.from_estimator(detector)
+
+
+@pytest.mark.parametrize("backend", ["svg", "pdf", "ps", "agg"])
+def test_every_picture_can_be_drawn_by_every_backend(backend: str, weather: QCAD, tmp_path: Path) -> None:
+    """Tests that vector files are written, and that no text of theirs is cut into an image."""
+    mpl.use(backend)
+    explanation = weather.explain(137)
+    for display in (
+        explanation.plot(),
+        explanation.plot_context(),
+        ScoreMapDisplay.from_estimator(weather),
+        QuantileCurvesDisplay.from_estimator(weather, "rain", "elevation"),
+    ):
+        path = tmp_path / f"picture.{backend.replace('agg', 'png')}"
+        display.figure_.savefig(path)
+        assert path.stat().st_size > 3000
+        if backend == "svg":
+            assert "<image" not in path.read_text()
+
+
+def test_parts_of_figures_and_loose_axes(weather: QCAD) -> None:
+    """Tests a score map in a part of a figure, in a plain one, and axes that cannot make room."""
+    left = plt.figure(figsize=(12, 5), layout="constrained").add_subfigure(GridSpec(1, 2)[0])
+    assert len(ScoreMapDisplay.from_estimator(weather, ax=left.subplots()).ax_.texts) > 0
+    figure, ax = plt.subplots()
+    display = ScoreMapDisplay.from_estimator(weather, ax=ax)
+    figure.draw_without_rendering()
+    assert display.y_axes_.get_window_extent().x1 < figure.bbox.x1
+    loose = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    with pytest.raises(ValueError, match="these axes are not part of a grid and cannot make room for 3 panels"):
+        weather.explain(137).plot(ax=loose)
+
+
+def test_groups_without_values_and_huge_numbers_are_drawn() -> None:
+    """Tests a circumstance that nobody in the group has, numbers near the largest there are, and a dark style."""
+    random = np.random.RandomState(0)
+    n = 200
+    table = {
+        "seldom": np.where(np.arange(n) == 3, 1.0, np.nan),
+        "never": np.full(n, np.nan),
+        "same": np.full(n, 7.0),
+        "kind": [f"kind {i % 40}" for i in range(n)],
+        "x": random.normal(size=n) * 1e200,
+        "y": random.normal(size=n) * 1e-200 * 1e150,
+    }
+    detector = QCAD(["seldom", "never", "same", "kind"], ["x", "y"], n_trees=5).fit(table)
+    with plt.style.context("dark_background"):
+        detector.explain(5).plot().figure_.draw_without_rendering()
+        detector.explain(5).plot_context().figure_.draw_without_rendering()
+        ScoreMapDisplay.from_estimator(detector).figure_.draw_without_rendering()
+        QuantileCurvesDisplay.from_estimator(detector, "x", "same").figure_.draw_without_rendering()
+        curves = QuantileCurvesDisplay.from_estimator(detector, "x", "kind", row=5)
+    # Of forty categories twelve are shown, and the row's own is one of them.
+    assert len(curves.places) == 12
+    assert curves.own is not None
+    assert np.isfinite(curves.own).all()
+
+
+def test_the_box_holds_the_quartiles(weather: QCAD) -> None:
+    """Tests the edges of the box, the median, and that all percentiles are drawn that the axis has room for."""
+    display = weather.explain(137).plot()
+    for axes, feature in zip(display.axes_, display.features, strict=True):
+        box = axes.patches[0]
+        taus = feature.percentiles
+        assert (box.get_y(), box.get_y() + box.get_height()) == pytest.approx((taus[25], taus[75]))
+        drawn = sorted(segment[0][1] for lines in axes.collections for segment in _segments(lines))
+        assert set(np.round(taus, 6)) <= set(np.round(drawn, 6))
+        assert feature.median in drawn
+
+
+def _segments(lines: Any) -> Any:
+    return lines.get_segments() if hasattr(lines, "get_segments") else []
+
+
+def test_arguments_are_checked(weather: QCAD) -> None:
+    """Tests numbers of rows, features and points that make no sense."""
+    explanation = weather.explain(137)
+    for draw in (
+        lambda: BeanplotDisplay.from_explanation(explanation, top=0),
+        lambda: ScoreMapDisplay.from_estimator(weather, top=-1),
+        lambda: QuantileCurvesDisplay.from_estimator(weather, "rain", "elevation", n_points=1),
+    ):
+        with pytest.raises(ValueError, match="must be a whole number"):
+            draw()
+    with pytest.raises(ValueError, match="the fitted table has no index to find 'x' in"):
+        QuantileCurvesDisplay.from_estimator(weather, "rain", "elevation", row="x")
+
+
+def test_many_circumstances_are_cut_to_the_telling_ones() -> None:
+    """Tests that a hundred contextual features do not make a picture of a hundred panels."""
+    random = np.random.RandomState(0)
+    table = random.normal(size=(120, 41))
+    display = QCAD(list(range(40)), [40], n_trees=3).fit(table).explain(3).plot_context()
+    assert len(display.axes_) == 24
+    assert "(24 of 40 circumstances)" in display.title
+
+
+def test_ticks_of_time_are_whole() -> None:
+    """Tests that an axis of a few days ticks at midnight, and one of hours at full hours."""
+    hour = 3_600_000_000
+    locator = style.TimeLocator(5)
+    for unit, reach in ((24 * hour, 10 * 24 * hour), (hour, 20 * hour), (hour / 60, hour)):
+        ticks = locator.tick_values(5_123_456_789, 5_123_456_789 + reach)
+        assert all(tick % unit == 0 for tick in ticks)
 
 
 def test_without_matplotlib_the_extra_is_named() -> None:

@@ -197,6 +197,12 @@ def test_text_among_numbers_is_found(tmp_path: Path) -> None:
     assert plain(there)["x"] == [1.0, 2.0, 3.0, None]
 
 
+def test_values_that_no_table_has(tmp_path: Path) -> None:
+    """Tests that a list or an object among the values is refused, with the line."""
+    with pytest.raises(ValueError, match="line 2: column 'a' holds a dict, which is neither a number nor a text"):
+        read_bytes(tmp_path, '{"a": 1}\n{"a": {"b": 1}}\n', choose=strict)
+
+
 def test_ways_to_say_missing(tmp_path: Path) -> None:
     """Tests that the usual ways to say missing are missing numbers, and texts among texts."""
     table = read_bytes(tmp_path, "x,s\n1,NA\nNA,a\n?,b\n-,c\nnan,d\n n/a ,\n2,e\n")

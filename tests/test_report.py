@@ -281,6 +281,12 @@ def test_every_score_is_in_one_bin(scores: list[float], threshold: float) -> Non
         assert (array > threshold + near).sum() <= flagged <= (array > threshold - near).sum()
 
 
+def test_a_score_at_the_threshold_is_not_flagged() -> None:
+    """Tests that bins hold their upper end: only what is above the threshold is in a flagged one."""
+    bins = score_bins(np.array([0.0, 1.0, 3.0, 3.0, 9.0]), threshold=3.0)
+    assert sum(bins.counts[bins.first_flagged :]) == 1
+
+
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.integers(1, 8), st.booleans())
 def test_ticks_are_round_and_within(low: float, width: float, most: int, whole: bool) -> None:
     """Tests that ticks lie within the axis, evenly, no more than asked for, and whole if they must be."""

@@ -25,6 +25,8 @@ SUFFIX = ".npy"
 # Zip's first year: the same content is the same bytes, whenever it is written.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 MOST_MEMBERS = 100_000
+# JSON of brackets becomes twenty times as large in memory.
+LONGEST_HEADER = 16 * 2**20
 _NAME = re.compile(r"\w+(\.\w+)?\.npy", re.ASCII)
 _NPY = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '(?P<type>[<|](?:b1|[iu][1248]|f[248]|[mM]8\[us\]))', 'fortran_order': False, "
@@ -43,10 +45,14 @@ class DamagedError(ValueError):
 
 def write_archive(file: BinaryIO, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
     """Writes the header and the arrays."""
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # Lone surrogates, which Python allows in a text, stay what they are.
+    text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
+    if len(text) > LONGEST_HEADER:
+        raise ValueError("the names of columns and categories are too long to be saved: there must be less than 16 MB")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        # Lone surrogates, which Python allows in a text, stay what they are.
-        archive.writestr(zipfile.ZipInfo(HEADER, EPOCH), text.encode("utf-8", "surrogatepass"))
+        archive.writestr(zipfile.ZipInfo(HEADER, EPOCH), text)
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(name + SUFFIX, EPOCH), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, _little_endian(array), allow_pickle=False)
@@ -81,6 +87,8 @@ def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
     if sum(member.file_size for member in members) > size:
         raise DamagedError("the parts are larger than the file")
     for member in members:
+        if member.filename == HEADER and member.file_size > LONGEST_HEADER:
+            raise DamagedError("the header is too long")
         plain = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
         if not plain or member.file_size != member.compress_size:
             raise DamagedError(f"part {member.filename!r} is compressed or encrypted")

@@ -376,14 +376,15 @@ class QCAD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
         Examples
         --------
-        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
         >>> from paribus import QCAD, datasets
-        >>> weather = datasets.load("weather")
-        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     detector.save(f"{folder}/weather.paribus")
-        ...     loaded = QCAD.load(f"{folder}/weather.paribus")
-        >>> bool((loaded.anomaly_score(weather.table) == detector.anomaly_scores_).all())
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> with TemporaryDirectory() as folder:
+        ...     detector.save(Path(folder) / "cities.paribus")
+        ...     loaded = QCAD.load(Path(folder) / "cities.paribus")
+        >>> bool((loaded.anomaly_score(cities.table) == detector.anomaly_scores_).all())
         True
         """
         check_is_fitted(self)

@@ -45,13 +45,13 @@ def paribus(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    r"""Finds the rows of a table that are unusual given their context, and says why.
+    """Finds the rows of a table that are unusual given their context, and says why.
 
     \b
     paribus demo
     paribus detect days.csv
     paribus detect days.csv --context month,elevation --behavior rain,wind
-    """
+    """  # noqa: D301
 
 
 @app.command()
@@ -68,7 +68,7 @@ def detect(
     *,
     parameters: dict[str, Any],
 ) -> None:
-    r"""Find the rows that are unusual given their context.
+    """Find the rows that are unusual given their context.
 
     Without --context it lists the columns, and says how to go on.
 
@@ -78,7 +78,7 @@ def detect(
     paribus detect days.csv.gz -c month -c elevation -b rain,wind --id station --report days.html --out scores.csv
     cat days.jsonl | paribus detect - -c month -b rain --json
     paribus detect sqlite:///weather.db --sql days -c month -b rain
-    """
+    """  # noqa: D301
     from paribus.cli import commands
 
     commands.detect(source, roles, out, report, top, as_json, parameters)
@@ -103,12 +103,12 @@ def explain(
     *,
     parameters: dict[str, Any],
 ) -> None:
-    r"""Explain one row of a table.
+    """Explain one row of a table.
 
     \b
     paribus explain days.csv --row 137 --context month,elevation --behavior rain,wind
     paribus explain days.csv --row Zell --id station -c month -b rain --plots pictures
-    """
+    """  # noqa: D301
     from paribus.cli import commands
 
     commands.explain(source, roles, row, plots, formats or ["svg", "png"], as_json, parameters)
@@ -123,13 +123,13 @@ def fit(
     *,
     parameters: dict[str, Any],
 ) -> None:
-    r"""Learn from a table and save the model, for `paribus score`.
+    """Learn from a table and save the model, for `paribus score`.
 
     The file holds the rows of the table: share it only with those who may see them.
 
     \b
     paribus fit days.csv --context month,elevation --behavior rain,wind --model days.paribus
-    """
+    """  # noqa: D301
     from paribus.cli import commands
 
     commands.fit(source, roles, model, parameters)
@@ -148,11 +148,11 @@ def score(
     as_json: AsJson = False,
     n_jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for as many as there are cores.")] = -1,
 ) -> None:
-    r"""Score other rows against a saved model.
+    """Score other rows against a saved model.
 
     \b
     paribus score days.paribus tomorrow.csv --out scores.csv
-    """
+    """  # noqa: D301
     from paribus.cli import commands
 
     commands.score(model, source, id, out, top, as_json, n_jobs)
@@ -196,6 +196,8 @@ def main() -> None:
     """What the shell calls: runs a command, and says on one line what went wrong."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
+    if not arguments:
+        arguments = ["--help"]
     for stream in (sys.stdout, sys.stderr):
         # A letter that the terminal does not have is no reason to stop.
         if isinstance(stream, io.TextIOWrapper):

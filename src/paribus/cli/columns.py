@@ -27,7 +27,7 @@ class ChosenColumns:
         self.categorical = resolve("--categorical", typed.categorical, names) or None
         texts = [*(self.categorical or [])]
         if typed.id is not None:
-            _find("--id", typed.id, names)
+            find_column("--id", typed.id, names)
             if typed.id in (self.behavioral or []) + self.contextual:
                 raise ValueError(f"column '{typed.id}' names the rows, so it cannot be context or behaviour too")
             texts.append(typed.id)
@@ -45,7 +45,7 @@ def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:
     for value in typed:
         parts = [value] if value in names else split(value)
         for part in parts:
-            _find(option, part, names)
+            find_column(option, part, names)
             found.append(part)
     return found
 
@@ -63,7 +63,8 @@ def split(value: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _find(option: str, name: str, names: list[str]) -> None:
+def find_column(option: str, name: str, names: list[str]) -> None:
+    """Says so if there is no such column, and which one may be meant."""
     try:
         find_key(name, names, "column")
     except ValueError as error:

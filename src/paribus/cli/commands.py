@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paribus.cli.columns import ChosenColumns
+from paribus.cli.columns import ChosenColumns, find_column
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_folder, check_outputs
@@ -32,6 +32,9 @@ from paribus.table import NamedRows
 
 if TYPE_CHECKING:
     from paribus import QCAD
+
+# The report explains at least so many rows.
+REPORTED = 50
 
 
 def detect(
@@ -60,7 +63,7 @@ def detect(
         write_scores(out, scores)
         note(f"the scores of all rows are in {out}")
     if report is not None:
-        detector.report(report, id=roles.id)
+        detector.report(report, max(top, REPORTED), id=roles.id)
         note(f"the report is in {report}")
     _print_top(detector, table, scores, detector.explain_all(top), scores.highest(top), as_json)
 
@@ -120,7 +123,7 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         frozenset(texts if id is None else texts | {id}),
         strict=True,
     )
-    table = source.read(lambda there: _check_columns(wanted, there))
+    table = source.read(lambda there: _check_columns(wanted, id, there))
     start = time.perf_counter()
     partial = detector.partial_scores(table.columns)
     total = scoring.total(np.column_stack(list(partial.values())))
@@ -129,7 +132,7 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     strangest = {name: values[highest] for name, values in table.columns.items()}
     explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
     if n_unscored := int(np.isnan(total).sum()):
-        note(f"{n_unscored:,} rows get no score, for want of a behavioural value in them or in their reference group")
+        note(f"{n_unscored:,} row(s) get no score, for want of a behavioural value in them or in their reference group")
     _summarise(detector, table, scores, time.perf_counter() - start)
     if out is not None:
         write_scores(out, scores)
@@ -198,11 +201,9 @@ def _labels(table: ReadTable, id: str | None) -> Any:
     return labels
 
 
-def _check_columns(wanted: Wanted, there: list[str]) -> Wanted:
-    from paribus.cli.columns import resolve
-
+def _check_columns(wanted: Wanted, id: str | None, there: list[str]) -> Wanted:
     for name in wanted.names or []:
-        resolve("the model needs a column", [f'"{name}"' if "," in name and name not in there else name], there)
+        find_column("--id" if name == id else "the model needs a column", name, there)
     return wanted
 
 

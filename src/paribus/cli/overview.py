@@ -56,7 +56,7 @@ def print_overview(read: ReadTable, command: str, source: str) -> None:
         ["column", "type", "missing", "distinct", "examples"],
         [[plain(c.name), c.kind.value, str(c.n_missing), str(c.n_distinct), ", ".join(c.examples)] for c in columns],
     )
-    print(f"\n{plain(read.name)}: {read.n_rows:,} rows. Say which columns are context, and which are behaviour:\n")
+    print(f"\n{plain(read.name)}: {read.n_rows:,} row(s). Say which columns are context, and which are behaviour:\n")
     context, behavior = suggest([column for column in columns if column.can_be_typed])
     start = f"  paribus {command} {plain(shlex.quote(source), LONGEST_NAME)}"
     if not context or not behavior:

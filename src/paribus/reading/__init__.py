@@ -4,11 +4,11 @@ Delimited text and JSON lines are read with Python's own parsers and not with du
 ragged row for a file of one column, one with decimal commas for three columns instead of two, and a quote that is never
 closed for a letter, all without a word. Parquet is duckdb's.
 
->>> import tempfile, pathlib
->>> folder = tempfile.TemporaryDirectory()
->>> path = pathlib.Path(folder.name) / "days.csv"
->>> _ = path.write_text("month;rain\nMay;1,5\nJune;NA\n")
->>> days = read(str(path), note=print)
+>>> import pathlib, tempfile
+>>> with tempfile.TemporaryDirectory() as folder:
+...     path = pathlib.Path(folder) / "days.csv"
+...     _ = path.write_text("month;rain\nMay;1,5\nJune;NA\n")
+...     days = read(str(path), note=print)
 days.csv: decimal commas in column 'rain' are read as decimal points
 >>> days.columns
 {'month': array(['May', 'June'], dtype=object), 'rain': array([1.5, nan])}

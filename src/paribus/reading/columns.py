@@ -91,6 +91,8 @@ def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.
     if name in raw.wanted.texts:
         return _objects(None if cell is None else _as_text(cell) for cell in cells)
     kinds = {type(cell) for cell in cells if cell is not None}
+    if raw.wanted.strict:
+        _check_simple(raw, name, cells, kinds)
     if kinds and kinds <= {bool, np.bool_} and name not in raw.wanted.numbers:
         return _objects(cells)
     if (moments := _moments(cells, kinds)) is not None:
@@ -191,6 +193,15 @@ def _all_decimal_commas(cells: list[Any]) -> bool:
         )
 
     return all(_is_blank(cell) or fits(cell) for cell in cells)
+
+
+def _check_simple(raw: RawTable, name: str, cells: list[Any], kinds: set[type]) -> None:
+    """Says so if a value is none that a table has, such as a list."""
+    odd = tuple(kind for kind in kinds if issubclass(kind, dict | list | bytes | bytearray | memoryview | np.ndarray))
+    if odd:
+        row = next(row for row, cell in enumerate(cells) if isinstance(cell, odd))
+        what = type(cells[row]).__name__
+        raise ValueError(f"{raw.place(row)}: column '{name}' holds a {what}, which is neither a number nor a text")
 
 
 def _check_mistake(raw: RawTable, name: str, cells: list[Any], floats: list[float | None]) -> None:

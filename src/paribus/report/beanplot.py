@@ -7,21 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from paribus.report.svg import (
-    LETTER_SIZE,
-    Scale,
-    box,
-    line,
-    path,
-    picture,
-    polygon,
-    short,
-    tag,
-    text,
-    text_width,
-    tick_texts,
-    ticks,
-)
+from paribus.report import svg
 from paribus.shapes import bean_window, density
 
 if TYPE_CHECKING:
@@ -43,31 +29,34 @@ def beanplot(feature: BehaviorFeature) -> Markup:
     taus = feature.percentiles
     low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
     over, under = feature.value > high, feature.value < low
-    y = Scale(low, high, BOTTOM - 6 - STRIP * under, TOP + 6 + STRIP * over)
+    y = svg.Scale(low, high, BOTTOM - 6 - STRIP * under, TOP + 6 + STRIP * over)
     whole = feature.format.decimals == 0 and not feature.format.scientific
-    marks = ticks(low, high, 5, whole=whole)
-    labels = tick_texts(feature.format, marks, ROOM_FOR_LABELS)
-    widest = max((text_width(label, LETTER_SIZE) for label in labels), default=0.0)
+    marks = svg.ticks(low, high, 5, whole=whole)
+    labels = svg.tick_texts(feature.format, marks, ROOM_FOR_LABELS)
+    widest = max((svg.text_width(label, svg.LETTER_SIZE) for label in labels), default=0.0)
     axis = min(WIDEST_AXIS, max(NARROWEST_AXIS, widest + 9))
     middle, half = (axis + WIDTH - 2) / 2, (WIDTH - axis - 10) / 2
     at = np.linspace(max(low, taus[0]), min(high, taus[-1]), N_POINTS)
     widths = half * density(taus, at)
     heights = np.array([y(value) for value in at])
-    bean = polygon(np.append(middle + widths, middle - widths[::-1]), np.append(heights, heights[::-1]))
+    bean = svg.polygon(np.append(middle + widths, middle - widths[::-1]), np.append(heights, heights[::-1]))
     if not widths.any():
         # One value: the bean is a bar.
-        bean = box(middle - half, y(taus[0]) - 4, 2 * half, 8)
+        bean = svg.box(middle - half, y(taus[0]) - 4, 2 * half, 8)
     first, third = np.percentile(taus, [25, 75], method="inverted_cdf")
     shown = taus[(taus >= low) & (taus <= high)]
-    places = dict.fromkeys(short(y(tau)) for tau in shown)
-    return picture(
+    places = dict.fromkeys(svg.short(y(tau)) for tau in shown)
+    return svg.picture(
         WIDTH,
         HEIGHT,
         f"{feature.text}, {feature.direction}; expected: {feature.expectation}",
-        path(bean, "bean"),
-        path("".join(f"M{short(middle - TICK * half)} {place}h{short(2 * TICK * half)}" for place in places), "tau"),
-        path(box(middle - BOX * half, y(third), 2 * BOX * half, y(first) - y(third)), "box"),
-        line(middle - BOX * half, y(feature.median), middle + BOX * half, y(feature.median), "median"),
+        svg.path(bean, "bean"),
+        svg.path(
+            "".join(f"M{svg.short(middle - TICK * half)} {place}h{svg.short(2 * TICK * half)}" for place in places),
+            "tau",
+        ),
+        svg.path(svg.box(middle - BOX * half, y(third), 2 * BOX * half, y(first) - y(third)), "box"),
+        svg.line(middle - BOX * half, y(feature.median), middle + BOX * half, y(feature.median), "median"),
         *_axis(axis, marks, labels, y, over=over, under=under),
         *_hidden(axis, int((taus > high).sum()), int((taus < low).sum())),
         *_value(feature, axis, y, over=over, under=under),
@@ -75,18 +64,20 @@ def beanplot(feature: BehaviorFeature) -> Markup:
     )
 
 
-def _axis(axis: float, values: list[float], labels: list[str], y: Scale, *, over: bool, under: bool) -> list[Markup]:
-    ways = "".join(f"M{short(axis - 4)} {short(y(value))}h4" for value in values)
-    parts = [path(f"M{short(axis)} {TOP}V{BOTTOM}{ways}", "axis")]
-    parts += [text(axis - 7, y(value) + 4, label, "e") for value, label in zip(values, labels, strict=True)]
+def _axis(
+    axis: float, values: list[float], labels: list[str], y: svg.Scale, *, over: bool, under: bool
+) -> list[Markup]:
+    ways = "".join(f"M{svg.short(axis - 4)} {svg.short(y(value))}h4" for value in values)
+    parts = [svg.path(f"M{svg.short(axis)} {TOP}V{BOTTOM}{ways}", "axis")]
+    parts += [svg.text(axis - 7, y(value) + 4, label, "e") for value, label in zip(values, labels, strict=True)]
     if over or under:
         at = TOP + STRIP - 6 if over else BOTTOM - STRIP + 6
-        parts.append(path(box(axis - 2, at - 2, 4, 4), "gap"))
-        parts.append(path(f"M{short(axis - 4)} {at}l8-4M{short(axis - 4)} {at + 4}l8-4", "axis"))
+        parts.append(svg.path(svg.box(axis - 2, at - 2, 4, 4), "gap"))
+        parts.append(svg.path(f"M{svg.short(axis - 4)} {at}l8-4M{svg.short(axis - 4)} {at + 4}l8-4", "axis"))
     return parts
 
 
-def _value(feature: BehaviorFeature, axis: float, y: Scale, *, over: bool, under: bool) -> list[Markup]:
+def _value(feature: BehaviorFeature, axis: float, y: svg.Scale, *, over: bool, under: bool) -> list[Markup]:
     if not np.isfinite(feature.value):
         return []
     at = TOP + 6 if over else BOTTOM - 6 if under else y(feature.value)
@@ -94,15 +85,18 @@ def _value(feature: BehaviorFeature, axis: float, y: Scale, *, over: bool, under
     # On the side of the middle, where there is room.
     below = at < (TOP + BOTTOM) / 2
     words = f"{arrow}{feature.format(feature.value)}"
-    return [line(axis + 4, at, WIDTH - 6, at, "actual"), text(WIDTH - 6, at + (15 if below else -6), words, "value e")]
+    return [
+        svg.line(axis + 4, at, WIDTH - 6, at, "actual"),
+        svg.text(WIDTH - 6, at + (15 if below else -6), words, "value e"),
+    ]
 
 
 def _hidden(axis: float, above: int, below: int) -> list[Markup]:
     words = [(above, TOP + 2, "↑"), (below, BOTTOM, "↓")]
-    return [text(axis + 6, place, f"{arrow} {count} more", "minor") for count, place, arrow in words if count]
+    return [svg.text(axis + 6, place, f"{arrow} {count} more", "minor") for count, place, arrow in words if count]
 
 
 def bar(share: float) -> Markup:
     """A partial score as a bar on its way to the cap; the number stands beside it."""
     percent = 100 * min(1.0, max(0.0, share))
-    return tag("svg", tag("rect", width=f"{percent:.0f}%", height="100%"), class_="bar", aria_hidden="true")
+    return svg.tag("svg", svg.tag("rect", width=f"{percent:.0f}%", height="100%"), class_="bar", aria_hidden="true")

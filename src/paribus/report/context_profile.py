@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from paribus.report.svg import (
-    LETTER_SIZE,
-    Scale,
-    fitted,
-    line,
-    path,
-    picture,
-    short,
-    tag,
-    text,
-    text_width,
-    tick_texts,
-    ticks,
-)
+from paribus.report import svg
 from paribus.shapes import Bars, context_bars
 from paribus.values import Floats, Kind
 
@@ -47,50 +34,56 @@ def context_profile(feature: ContextFeature, values: np.ndarray[Any, Any], weigh
 def _numbers(feature: ContextFeature, bars: Bars, edges: Floats, label: str) -> Markup:
     # A single bar is no wall.
     room = 3 * (edges[1] - edges[0]) if len(edges) == 2 else 0.0
-    x = Scale(float(edges[0] - room), float(edges[-1] + room), 4, WIDTH - 4)
+    x = svg.Scale(float(edges[0] - room), float(edges[-1] + room), 4, WIDTH - 4)
     top = _top(bars)
-    y = Scale(0.0, top, BOTTOM, TOP)
+    y = svg.Scale(0.0, top, BOTTOM, TOP)
     middles = [x(float(middle)) for middle in (edges[:-1] + edges[1:]) / 2]
     width = x(float(edges[1])) - x(float(edges[0]))
     parts = _strokes(
-        bars, 0.96 * width, 0.6 * width, lambda i, share: f"M{short(middles[i])} {BOTTOM}V{short(y(share))}"
+        bars, 0.96 * width, 0.6 * width, lambda i, share: f"M{svg.short(middles[i])} {BOTTOM}V{svg.short(y(share))}"
     )
-    is_time = feature.format.kind is Kind.TIME
-    whole = feature.format.decimals == 0 and not feature.format.scientific and not is_time
-    marks = [float(edges.mean())]
-    if len(edges) > 2:
-        marks = ticks(float(edges[0]), float(edges[-1]), 2 if is_time else 4, whole=whole, days=is_time)
-    way = "".join(f"M{short(x(value))} {BOTTOM}v4" for value in marks)
-    parts.append(path(f"M0 {BOTTOM}h{WIDTH}{way}", "axis"))
+    if len(edges) == 2:
+        marks = [float(edges.mean())]
+    elif feature.format.kind is Kind.TIME:
+        # No date is rounder than another: the ends say most.
+        marks = [float(edges[0]), float(edges[-1])]
+    else:
+        whole = feature.format.decimals == 0 and not feature.format.scientific
+        marks = svg.ticks(float(edges[0]), float(edges[-1]), 4, whole=whole)
+    way = "".join(f"M{svg.short(x(value))} {BOTTOM}v4" for value in marks)
+    parts.append(svg.path(f"M0 {BOTTOM}h{WIDTH}{way}", "axis"))
     room = WIDTH / (len(marks) + 1)
-    for value, words in zip(marks, tick_texts(feature.format, marks, room), strict=True):
+    for value, words in zip(marks, svg.tick_texts(feature.format, marks, room), strict=True):
         # Within the picture.
-        half = text_width(words, LETTER_SIZE) / 2
-        parts.append(text(min(max(x(value), half), WIDTH - half), HEIGHT - 4, words, "m"))
+        half = svg.text_width(words, svg.LETTER_SIZE) / 2
+        parts.append(svg.text(min(max(x(value), half), WIDTH - half), HEIGHT - 4, words, "m"))
     if bars.own is not None:
-        parts.append(path(f"M{short(middles[bars.own])} {BOTTOM - 4}l5 9h-10z", "mark"))
+        parts.append(svg.path(f"M{svg.short(middles[bars.own])} {BOTTOM - 4}l5 9h-10z", "mark"))
     if bars.notes:
-        parts.append(text(WIDTH - 1, 10, ", ".join(bars.notes), "minor e"))
-    parts.append(text(0, 10, f"{top:.0%}", "minor"))
-    parts.append(line(0, TOP - 2, WIDTH, TOP - 2, "grid"))
-    return picture(WIDTH, HEIGHT, label, *parts, class_="profile")
+        parts.append(svg.text(WIDTH - 1, 10, ", ".join(bars.notes), "minor e"))
+    parts.append(svg.text(0, 10, f"{top:.0%}", "minor"))
+    parts.append(svg.line(0, TOP - 2, WIDTH, TOP - 2, "grid"))
+    return svg.picture(WIDTH, HEIGHT, label, *parts, class_="profile")
 
 
 def _categories(bars: Bars, label: str) -> Markup:
     height = LINE * len(bars.labels) + 4
-    x = Scale(0.0, _top(bars), LABEL + 8, WIDTH - 40)
+    x = svg.Scale(0.0, _top(bars), LABEL + 8, WIDTH - 48)
     parts = _strokes(
-        bars, LINE - 4, LINE - 10, lambda i, share: f"M{short(x.start)} {2 + LINE * (i + 0.5)}H{short(x(share))}"
+        bars,
+        LINE - 4,
+        LINE - 10,
+        lambda i, share: f"M{svg.short(x.start)} {2 + LINE * (i + 0.5)}H{svg.short(x(share))}",
     )
     for i, name in enumerate(bars.labels):
         base, is_own = 2 + LINE * i + 14, i == bars.own
-        parts.append(text(LABEL, base, fitted(name, LABEL - 2, LETTER_SIZE), "e strong" if is_own else "e"))
+        parts.append(svg.text(LABEL, base, svg.fitted(name, LABEL - 2, svg.LETTER_SIZE), "e strong" if is_own else "e"))
         end = max(x(bars.shares[i]), x(bars.weighted[i]))
-        parts.append(text(end + 4 + 6 * is_own, base, f"{bars.weighted[i]:.0%}", "minor"))
+        parts.append(svg.text(end + 4 + 6 * is_own, base, f"{bars.weighted[i]:.0%}", "minor"))
         if is_own:
-            parts.append(path(f"M{short(x.start + 3)} {short(base - 4.5)}l-8-5v10z", "mark"))
-    parts.append(path(f"M{short(x.start)} 0V{height}", "axis"))
-    return picture(WIDTH, height, label, *parts, class_="profile")
+            parts.append(svg.path(f"M{svg.short(x.start + 3)} {svg.short(base - 4.5)}l-8-5v10z", "mark"))
+    parts.append(svg.path(f"M{svg.short(x.start)} 0V{height}", "axis"))
+    return svg.picture(WIDTH, height, label, *parts, class_="profile")
 
 
 def _strokes(bars: Bars, broad: float, narrow: float, way: Callable[[int, float], str]) -> list[Markup]:
@@ -102,7 +95,7 @@ def _strokes(bars: Bars, broad: float, narrow: float, way: Callable[[int, float]
     own = "" if bars.own is None else counted[bars.own]
     others = "".join(stroke for i, stroke in enumerate(counted) if i != bars.own)
     strokes = [("".join(rows), "rows", broad), (others, "counted", narrow), (own, "own", narrow)]
-    return [tag("path", d=d, class_=class_, stroke_width=float(width)) for d, class_, width in strokes if d]
+    return [svg.tag("path", d=d, class_=class_, stroke_width=float(width)) for d, class_, width in strokes if d]
 
 
 def _top(bars: Bars) -> float:

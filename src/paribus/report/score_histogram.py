@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
-from paribus.report.svg import LETTER_SIZE, Scale, box, line, path, picture, text, text_width, ticks
+from paribus.report import svg
 from paribus.values import Floats
 
 WIDTH, HEIGHT = 360, 300
@@ -59,15 +59,15 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
     """The bars; on a logarithmic axis if a few rows would vanish beside many."""
     bins = score_bins(scores, threshold)
     most = max(bins.counts)
-    x = Scale(0.0, float(bins.edges[-1]), LEFT, RIGHT)
+    x = svg.Scale(0.0, float(bins.edges[-1]), LEFT, RIGHT)
     logarithmic = most > 60
     if logarithmic:
         # One row has a bar of some height, no row has none.
         steps = [10.0**power for power in range(math.floor(math.log10(most)) + 1)]
-        scale = Scale(math.log10(0.6), math.log10(most), BOTTOM, TOP)
+        scale = svg.Scale(math.log10(0.6), math.log10(most), BOTTOM, TOP)
     else:
-        steps = [value for value in ticks(0, most, 4, whole=True) if value > 0]
-        scale = Scale(0.0, most, BOTTOM, TOP)
+        steps = [value for value in svg.ticks(0, most, 4, whole=True) if value > 0]
+        scale = svg.Scale(0.0, most, BOTTOM, TOP)
 
     def y(count: float) -> float:
         return scale(math.log10(count)) if logarithmic else scale(count)
@@ -76,30 +76,32 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
     for i, count in enumerate(bins.counts):
         if count:
             left, width = x(bins.edges[i]), x(bins.edges[i + 1]) - x(bins.edges[i])
-            bar = box(left + 0.5, y(count), max(0.5, width - 1), BOTTOM - y(count))
+            bar = svg.box(left + 0.5, y(count), max(0.5, width - 1), BOTTOM - y(count))
             below, above = (below + bar, above) if i < bins.first_flagged else (below, above + bar)
     parts = []
     for step in steps:
-        parts.append(line(LEFT, y(step), RIGHT, y(step), "grid"))
-        parts.append(text(LEFT - 6, y(step) + 4, f"{step:,.0f}", "e"))
-    parts += [path(below, "counted"), path(above, "own"), line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
-    for value in ticks(0.0, float(bins.edges[-1]), 6):
+        parts.append(svg.line(LEFT, y(step), RIGHT, y(step), "grid"))
+        parts.append(svg.text(LEFT - 6, y(step) + 4, f"{step:,.0f}", "e"))
+    parts += [svg.path(below, "counted"), svg.path(above, "own"), svg.line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
+    for value in svg.ticks(0.0, float(bins.edges[-1]), 6):
         words = f"{value:,.10g}"
-        parts.append(text(min(x(value), WIDTH - text_width(words, LETTER_SIZE) / 2), BOTTOM + 16, words, "m"))
-    parts.append(text(RIGHT, HEIGHT - 6, "anomaly score →", "e name"))
-    parts.append(text(0, 12, "↑ rows, logarithmic" if logarithmic else "↑ rows", "name"))
+        parts.append(
+            svg.text(min(x(value), WIDTH - svg.text_width(words, svg.LETTER_SIZE) / 2), BOTTOM + 16, words, "m")
+        )
+    parts.append(svg.text(RIGHT, HEIGHT - 6, "anomaly score →", "e name"))
+    parts.append(svg.text(0, 12, "↑ rows, logarithmic" if logarithmic else "↑ rows", "name"))
     n_flagged = int((scores > threshold).sum())
     if 0 <= threshold <= bins.edges[-1] * (1 + 1e-9):
         at = x(threshold)
         words = f"threshold {threshold:.1f}"
         # Beside the line, on the side that has room.
-        fits = at + text_width(words, LETTER_SIZE) + 6 <= WIDTH
-        parts.append(line(at, TOP - 12, at, BOTTOM, "threshold"))
-        parts.append(text(at + (5 if fits else -5), TOP - 4, words, "value" if fits else "value e"))
+        fits = at + svg.text_width(words, svg.LETTER_SIZE) + 6 <= WIDTH
+        parts.append(svg.line(at, TOP - 12, at, BOTTOM, "threshold"))
+        parts.append(svg.text(at + (5 if fits else -5), TOP - 4, words, "value" if fits else "value e"))
     if bins.n_beyond:
-        parts.append(text(RIGHT, TOP + 14, f"{bins.n_beyond:,} beyond →", "minor e"))
+        parts.append(svg.text(RIGHT, TOP + 14, f"{bins.n_beyond:,} beyond →", "minor e"))
     label = (
         f"Distribution of {len(scores):,} scores, from {scores.min():.1f} to {scores.max():.1f}, "
         f"half of them below {np.median(scores):.1f}; {n_flagged:,} above the threshold of {threshold:.1f}"
     )
-    return picture(WIDTH, HEIGHT, label, *parts, class_="wide")
+    return svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide")

@@ -9,20 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from paribus.formatting import ColumnFormat, plain
-from paribus.report.svg import (
-    LETTER_SIZE,
-    Scale,
-    fitted,
-    line,
-    path,
-    picture,
-    short,
-    tag,
-    text,
-    text_width,
-    tick_texts,
-    ticks,
-)
+from paribus.report import svg
 from paribus.shapes import window
 from paribus.values import Floats, Kind
 
@@ -65,85 +52,85 @@ def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float
     x, y = _scale(left, right, LEFT + 8, RIGHT - 8), _scale(bottom, top, BOTTOM - 8, TOP + 8)
     xs = _places(x, x_axis.values[known])
     ys = _places(y, y_axis.values[known])
-    parts = [*_frame(x_axis, y_axis, x, y)]
-    parts += [_dots(xs, ys)] if len(xs) <= MOST_DOTS else _hexagons(xs, ys)
+    parts = [_dots(xs, ys)] if len(xs) <= MOST_DOTS else _hexagons(xs, ys)
+    parts += _frame(x_axis, y_axis, x, y)
     if threshold is not None and bottom <= threshold <= top:
-        parts.append(line(LEFT, y(threshold), RIGHT, y(threshold), "threshold"))
-        parts.append(text(RIGHT, y(threshold) - 4, f"threshold {threshold:.1f}", "minor e"))
+        parts.append(svg.line(LEFT, y(threshold), RIGHT, y(threshold), "threshold"))
+        parts.append(svg.text(RIGHT, y(threshold) - 4, f"threshold {threshold:.1f}", "minor e"))
     parts += _named_rows(x_axis, y_axis, x, y, rows)
     outside = known & (
         (x_axis.values < left) | (x_axis.values > right) | (y_axis.values < bottom) | (y_axis.values > top)
     )
     if n_outside := int(outside.sum()):
-        parts.append(text(RIGHT, 12, f"{n_outside:,} far out, drawn at the edge", "minor e"))
+        parts.append(svg.text(RIGHT, 12, f"{n_outside:,} far out, drawn at the edge", "minor e"))
     label = (
         f"{len(xs):,} rows by {plain(x_axis.name)} and {plain(y_axis.name)}; {len(rows)} with the highest scores marked"
     )
-    return picture(WIDTH, HEIGHT, label, *parts, class_="wide")
+    return svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide")
 
 
-def _scale(low: float, high: float, start: float, end: float) -> Scale:
+def _scale(low: float, high: float, start: float, end: float) -> svg.Scale:
     if low == high:
         half = abs(low) * 0.05 or 0.5
         low, high = low - half, high + half
-    return Scale(low, high, start, end)
+    return svg.Scale(low, high, start, end)
 
 
-def _places(scale: Scale, values: Floats) -> Floats:
+def _places(scale: svg.Scale, values: Floats) -> Floats:
     share = (values.clip(scale.low, scale.high) - scale.low) / (scale.high - scale.low)
     return np.asarray(scale.start + share * (scale.end - scale.start))
 
 
-def _frame(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale) -> list[Markup]:
-    parts = [line(LEFT, TOP, LEFT, BOTTOM, "axis"), line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
+def _frame(x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale) -> list[Markup]:
+    parts = [svg.line(LEFT, TOP, LEFT, BOTTOM, "axis"), svg.line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
     values = _ticks(x_axis.format, x, 5)
-    for value, words in zip(values, tick_texts(x_axis.format, values, 55), strict=True):
-        parts.append(text(min(x(value), WIDTH - text_width(words, LETTER_SIZE) / 2), BOTTOM + 16, words, "m"))
-        parts.append(line(x(value), BOTTOM, x(value), BOTTOM + 4, "axis"))
+    for value, words in zip(values, svg.tick_texts(x_axis.format, values, 55), strict=True):
+        parts.append(
+            svg.text(min(x(value), WIDTH - svg.text_width(words, svg.LETTER_SIZE) / 2), BOTTOM + 16, words, "m")
+        )
+        parts.append(svg.line(x(value), BOTTOM, x(value), BOTTOM + 4, "axis"))
     values = _ticks(y_axis.format, y, 5)
-    for value, words in zip(values, tick_texts(y_axis.format, values, LEFT - 8), strict=True):
-        parts.append(text(LEFT - 6, y(value) + 4, words, "e"))
-        parts.append(line(LEFT - 4, y(value), LEFT, y(value), "axis"))
-    parts.append(text(RIGHT, HEIGHT - 6, f"{fitted(x_axis.name, WIDTH - 40, LETTER_SIZE)} →", "e name"))
-    parts.append(text(0, 12, f"↑ {fitted(y_axis.name, 150, LETTER_SIZE)}", "name"))
+    for value, words in zip(values, svg.tick_texts(y_axis.format, values, LEFT - 8), strict=True):
+        parts.append(svg.text(LEFT - 6, y(value) + 4, words, "e"))
+        parts.append(svg.line(LEFT - 4, y(value), LEFT, y(value), "axis"))
+    parts.append(svg.text(RIGHT, HEIGHT - 6, f"{svg.fitted(x_axis.name, WIDTH - 40, svg.LETTER_SIZE)} →", "e name"))
+    parts.append(svg.text(0, 12, f"↑ {svg.fitted(y_axis.name, 150, svg.LETTER_SIZE)}", "name"))
     return parts
 
 
-def _ticks(write: ColumnFormat, scale: Scale, most: int) -> list[float]:
+def _ticks(write: ColumnFormat, scale: svg.Scale, most: int) -> list[float]:
     whole = write.kind is Kind.NUMERIC and write.decimals == 0 and not write.scientific
-    return ticks(scale.low, scale.high, most, whole=whole)
+    return svg.ticks(scale.low, scale.high, most, whole=whole)
 
 
 def _dots(xs: Floats, ys: Floats) -> Markup:
     # A line of no length with round ends is a dot, in fewer letters than a circle.
-    places = dict.fromkeys(f"M{short(a)} {short(b)}h0" for a, b in zip(xs.tolist(), ys.tolist(), strict=True))
-    return path("".join(places), "dots")
+    places = dict.fromkeys(f"M{svg.short(a)} {svg.short(b)}h0" for a, b in zip(xs.tolist(), ys.tolist(), strict=True))
+    return svg.path("".join(places), "dots")
 
 
 def _hexagons(xs: Floats, ys: Floats) -> list[Markup]:
     """Rows counted in hexagons: each belongs to the nearest centre of two grids, one between the other's points."""
     width, height = HEXAGON * math.sqrt(3), HEXAGON * 3
-    counts: dict[tuple[float, float], int] = {}
     first = np.column_stack([np.round(xs / width), np.round(ys / height)])
     second = np.column_stack([np.floor(xs / width), np.floor(ys / height)]) + 0.5
     size = np.array([width, height])
     rows = np.column_stack([xs, ys])
     near = ((rows - first * size) ** 2).sum(axis=1) <= ((rows - second * size) ** 2).sum(axis=1)
     centres, numbers = np.unique(np.where(near[:, None], first, second), axis=0, return_counts=True)
-    counts = {(float(a * width), float(b * height)): int(n) for (a, b), n in zip(centres, numbers, strict=True)}
-    most = math.log(max(counts.values()) + 1)
+    most = math.log(int(numbers.max()) + 1)
     ways = [""] * N_SHADES
-    half, quarter = short(width / 2), short(HEXAGON / 2)
-    for (a, b), count in counts.items():
+    half, quarter = svg.short(width / 2), svg.short(HEXAGON / 2)
+    for (x, y), count in zip((centres * size).tolist(), numbers.tolist(), strict=True):
         shade = min(N_SHADES - 1, int(N_SHADES * math.log(count + 1) / most))
         ways[shade] += (
-            f"M{short(a)} {short(b - HEXAGON)}l{half} {quarter}v{short(HEXAGON)}l-{half} {quarter}"
-            f"l-{half}-{quarter}v-{short(HEXAGON)}z"
+            f"M{svg.short(x)} {svg.short(y - HEXAGON)}l{half} {quarter}v{svg.short(HEXAGON)}l-{half} {quarter}"
+            f"l-{half}-{quarter}v-{svg.short(HEXAGON)}z"
         )
-    return [path(way, f"shade{i + 1}") for i, way in enumerate(ways)]
+    return [svg.path(way, f"shade{i + 1}") for i, way in enumerate(ways)]
 
 
-def _named_rows(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale, rows: list[NamedRow]) -> list[Markup]:
+def _named_rows(x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale, rows: list[NamedRow]) -> list[Markup]:
     highest = max((row.score for row in rows), default=0.0) or 1.0
     dots, taken, labels = [], [], []
     for row in rows:
@@ -152,14 +139,14 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale, rows: list[Named
             continue
         a, b = x(a), y(b)
         radius = SMALLEST + (LARGEST - SMALLEST) * (max(0.0, row.score) / highest) ** 1.5
-        title = tag("title", f"{row.name}: score {row.score:.1f}")
-        dots.append(tag("circle", title, cx=a, cy=b, r=radius, class_="top", data_row=str(row.position)))
+        title = svg.tag("title", f"{row.name}: score {row.score:.1f}")
+        dots.append(svg.tag("circle", title, cx=a, cy=b, r=radius, class_="top", data_row=str(row.position)))
         taken.append((a - radius, b - radius, a + radius, b + radius))
         labels.append((row.name, a, b, radius))
     words = []
     for name, a, b, radius in labels[:MOST_LABELS]:
-        shown = fitted(name.removeprefix("row "), 110, LETTER_SIZE)
-        width = text_width(shown, LETTER_SIZE)
+        shown = svg.fitted(name.removeprefix("row "), 130, svg.LETTER_SIZE)
+        width = svg.text_width(shown, svg.LETTER_SIZE)
         for left, base in (
             (a + radius + 3, b + 4),
             (a - radius - 3 - width, b + 4),
@@ -170,7 +157,7 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: Scale, y: Scale, rows: list[Named
             inside = left >= LEFT and left + width <= WIDTH and TOP + 4 <= base <= BOTTOM - 2
             if inside and not any(_overlap(frame, other) for other in taken):
                 taken.append(frame)
-                words.append(text(left, base, shown, "halo"))
+                words.append(svg.text(left, base, shown, "halo"))
                 break
     # The highest scores lie above the others.
     return dots[::-1] + words

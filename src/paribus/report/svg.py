@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import unicodedata
@@ -18,7 +19,6 @@ LETTER, CAPITAL, BROAD, WIDE = 0.6, 0.76, 0.98, 1.0
 LETTER_SIZE = 12
 # What a screen reader says of a picture.
 LONGEST_LABEL = 120
-DAY = 86_400e6
 
 
 def tag(name: str, *children: str, **attributes: str | float | None) -> Markup:
@@ -115,7 +115,7 @@ class Scale:
         return self.start + share * (self.end - self.start)
 
 
-def ticks(low: float, high: float, most: int, *, whole: bool = False, days: bool = False) -> list[float]:
+def ticks(low: float, high: float, most: int, *, whole: bool = False) -> list[float]:
     """Round values within a range, at most so many of them and two if there can be.
 
     >>> ticks(0, 97, 5)
@@ -125,13 +125,11 @@ def ticks(low: float, high: float, most: int, *, whole: bool = False, days: bool
     """
     if not high > low or not math.isfinite(high - low):
         return [low] if math.isfinite(low) else []
-    unit = DAY if days and high - low > 2 * DAY else 1.0
-    rough = (high - low) / unit / max(1, most)
+    rough = (high - low) / max(1, most)
     power = 10.0 ** math.floor(math.log10(rough))
-    whole = whole or unit == DAY
     steps = (1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)
     step = next(step * power for step in steps if step * power >= rough * 0.999)
-    step = unit * (max(1.0, step) if whole else step)
+    step = max(1.0, step) if whole else step
     first = math.ceil(low / step - 1e-9)
     count = min(most + 1, math.floor(high / step + 1e-9) - first + 1)
     return [float(f"{(first + i) * step:.12g}") for i in range(count)]
@@ -183,8 +181,8 @@ def fitted(words: str, width: float, size: float) -> str:
     'a very…'
     """
     line = plain(words)
-    if text_width(line, size) <= width:
+    ends = list(itertools.accumulate(size * _letter_width(letter) for letter in line))
+    if not line or ends[-1] <= width:
         return line
-    while line and text_width(line + "…", size) > width:
-        line = line[:-1]
-    return line.rstrip() + "…"
+    n_letters = bisect.bisect_right(ends, width - text_width("…", size))
+    return line[:n_letters].rstrip() + "…"
