@@ -40,7 +40,8 @@ def score_bins(scores: Floats, threshold: float) -> Histogram:
     end = max(highest, threshold if threshold < 2 * highest else 0.0) or 1.0
     if threshold > 0 and end > LONGEST_TAIL * threshold:
         end = LONGEST_TAIL * threshold
-    width = end / N_BINS
+    # Scores next to nothing must not make a width of nothing.
+    width = max(end / N_BINS, 1e-300)
     if threshold >= width:
         width = threshold / math.ceil(threshold / width)
     n_bins = max(1, math.ceil(end / width - 1e-9))
