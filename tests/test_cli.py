@@ -376,7 +376,10 @@ def test_an_interrupt_ends_it_with_one_line(days: Path, tmp_path: Path, number: 
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == code
-    assert (out, err) == ("", message)
+    # Where the interrupt comes in the middle of an import, C code may have a word of its own before.
+    assert out == ""
+    assert err.endswith(message)
+    assert "Traceback" not in err
     assert os.listdir(tmp_path) == []
 
 

@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
-from matplotlib.gridspec import GridSpec
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
@@ -307,7 +306,7 @@ def test_every_picture_can_be_drawn_by_every_backend(backend: str, weather: QCAD
 
 def test_parts_of_figures_and_loose_axes(weather: QCAD) -> None:
     """Tests a score map in a part of a figure, in a plain one, and axes that cannot make room."""
-    left = plt.figure(figsize=(12, 5), layout="constrained").add_subfigure(GridSpec(1, 2)[0])
+    left = np.ravel(np.asarray(plt.figure(figsize=(12, 5), layout="constrained").subfigures(1, 2)))[0]
     assert len(ScoreMapDisplay.from_estimator(weather, ax=left.subplots()).ax_.texts) > 0
     figure, ax = plt.subplots()
     display = ScoreMapDisplay.from_estimator(weather, ax=ax)

@@ -186,8 +186,9 @@ class Table:
                 sought = self._labels.dtype.type(label) if self._labels.dtype.kind in "mM" else label
                 found = np.flatnonzero(self._labels == sought)
             else:
+                # What cannot be hashed is no label, and pandas has errors of its own for it.
                 hash(label)
-            found = np.arange(self.n_rows)[index.get_loc(label)].reshape(-1)
+                found = np.arange(self.n_rows)[index.get_loc(label)].reshape(-1)
         except (KeyError, TypeError, ValueError):
             found = np.arange(0)
         if len(found) == 0:
