@@ -1,0 +1,112 @@
+"""From a file to a report: how long `paribus detect` takes on 200,000 rows, and how much memory.
+
+Writes `shell.json` next to this file, and a table of docs/performance.md from it. Takes half an hour on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from page import replace_part
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "shell.json"
+PAGE = HERE.parent / "docs" / "performance.md"
+CONTEXT, BEHAVIOR = ["temperature", "load", "age", "hour", "site"], ["pressure", "flow", "noise"]
+
+
+def write_table(path: Path, n_rows: int) -> None:
+    """A made-up plant: five circumstances, one of them a category, and three behaviours that follow from them."""
+    random = np.random.RandomState(0)
+    temperature, load = random.normal(size=n_rows), random.uniform(0, 100, n_rows)
+    age, hour = random.gamma(2, 10, n_rows), random.randint(0, 24, n_rows)
+    site = random.choice(list("abcde"), n_rows)
+    pressure = 3 * temperature + 0.1 * load + random.normal(size=n_rows)
+    flow = 5 * np.sin(hour / 24 * 2 * np.pi) + 0.2 * age + random.normal(size=n_rows)
+    noise = random.gamma(2, 1 + load / 50)
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow([*CONTEXT, *BEHAVIOR])
+        for row in zip(temperature, load, age, hour, site, pressure, flow, noise, strict=True):
+            writer.writerow([f"{value:.4f}" if isinstance(value, float) else value for value in row])
+
+
+def measure(n_rows: int, n_trees: int) -> dict[str, Any]:
+    """One run of the command, as a user starts it."""
+    with tempfile.TemporaryDirectory() as folder:
+        table, report, scores = (Path(folder) / name for name in ("table.csv", "report.html", "scores.csv"))
+        write_table(table, n_rows)
+        command = [str(Path(sys.executable).with_name("paribus")), "detect", str(table)]
+        command += ["--context", ",".join(CONTEXT), "--behavior", ",".join(BEHAVIOR), "--n-trees", str(n_trees)]
+        command += ["--report", str(report), "--out", str(scores)]
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        if status != 0:
+            raise RuntimeError(f"{' '.join(command)} ended with status {status}")
+        return {
+            "n_rows": n_rows,
+            "n_trees": n_trees,
+            "file_bytes": table.stat().st_size,
+            "seconds": round(seconds, 1),
+            "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
+            # Kilobytes on Linux.
+            "peak_megabytes": round(usage.ru_maxrss / 1024),
+            "report_bytes": report.stat().st_size,
+        }
+
+
+def write_page(runs: list[dict[str, Any]], n_cores: int) -> None:
+    """Puts the table into docs/performance.md."""
+    lines = [
+        f"Measured on {n_cores} cores.",
+        "",
+        "| rows | file | trees | time | processor time | peak memory | report |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for run in runs:
+        minutes, busy = run["seconds"] / 60, run["cpu_seconds"] / 60
+        cells = [
+            f"{run['n_rows']:,}",
+            f"{run['file_bytes'] / 1e6:.1f} MB",
+            str(run["n_trees"]),
+            f"{minutes:.1f} min",
+            f"{busy:.1f} min",
+            f"{run['peak_megabytes']:,} MB",
+            f"{run['report_bytes'] / 1e3:,.0f} kB",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    replace_part(PAGE, "shell", lines)
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--trees", type=int, nargs="+", default=[10, 100])
+    parser.add_argument("--page-only", action="store_true", help="write the page again from shell.json")
+    arguments = parser.parse_args()
+    if not arguments.page_only:
+        runs = []
+        for n_trees in arguments.trees:
+            runs.append(measure(arguments.rows, n_trees))
+            print(runs[-1], flush=True)
+            RESULTS.write_text(json.dumps({"n_cores": cpu_count(), "runs": runs}, indent=2) + "\n", encoding="utf-8")
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+    write_page(kept["runs"], kept["n_cores"])
+
+
+if __name__ == "__main__":
+    main()
