@@ -10,7 +10,8 @@ import numpy.typing as npt
 from paribus._core import Engine
 from paribus.encoding import ContextEncoding
 from paribus.forests import ForestPlan
-from paribus.table import Floats, Roles, Table
+from paribus.roles import Roles
+from paribus.table import Floats, Table
 
 
 @dataclass(frozen=True)

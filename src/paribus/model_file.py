@@ -19,8 +19,9 @@ from paribus.files import AnyPath, atomic_write
 from paribus.fitted import Fitted
 from paribus.forests import N_DEPTHS, ForestPlan
 from paribus.parameters import MAX_TREES
+from paribus.roles import MAX_CONTEXTUAL, Roles
 from paribus.stored_columns import moments, pack, pack_category, unpack, unpack_category
-from paribus.table import LARGEST_NUMBER, MAX_CONTEXTUAL, Floats, Roles, Table
+from paribus.table import LARGEST_NUMBER, Floats, Table
 from paribus.values import Kind
 
 FORMAT = "paribus model"

@@ -14,7 +14,8 @@ from paribus.arguments import MAX_NEIGHBORS
 from paribus.encoding import ContextEncoding
 from paribus.parallel import resolve_n_jobs
 from paribus.progress import Progress, check_progress, reporter
-from paribus.table import Columns, Floats, Table, assign_context, find_like
+from paribus.roles import assign_context, find_like
+from paribus.table import Columns, Floats, Table
 
 
 def gower_neighbors(

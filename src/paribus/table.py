@@ -1,10 +1,9 @@
-"""Any dataframe or array, as typed columns with roles. The one place that validates input."""
+"""Any dataframe or array, as typed columns."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import narwhals as nw
@@ -20,7 +19,6 @@ Columns: TypeAlias = ColumnKey | Sequence[ColumnKey]
 
 # Beyond this, sums over a reference group would overflow.
 LARGEST_NUMBER = 1e250
-MAX_CONTEXTUAL = 65_535
 
 
 class NamedRows(dict[str, Any]):
@@ -87,7 +85,7 @@ class Table:
     def kind(self, position: int) -> Kind:
         """What a column holds, by its type."""
         if self._frame is None:
-            return array_kind(self._values(position))
+            return array_kind(self.values_of(position))
         dtype = self._series(position).dtype
         if isinstance(dtype, nw.Datetime | nw.Date | nw.Duration):
             return Kind.TIME
@@ -96,19 +94,19 @@ class Table:
         if isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Boolean):
             return Kind.CATEGORICAL
         if isinstance(dtype, nw.Object | nw.Unknown):
-            return object_kind(self._values(position))
+            return object_kind(self.values_of(position))
         return Kind.UNUSABLE
 
     def has_values(self, position: int) -> bool:
         """Whether anything in a column is not missing."""
         if self._frame is not None:
             return int(self._series(position).null_count()) < self.n_rows
-        return any(not is_missing(value) for value in self._values(position))
+        return any(not is_missing(value) for value in self.values_of(position))
 
     def numbers(self, position: int) -> Floats:
         """A column as finite floats, NaN where a value is missing. Moments in time are microseconds."""
         if self._frame is None or isinstance(self._series(position).dtype, nw.Object | nw.Unknown):
-            values = to_floats(self._values(position), self.label(position))
+            values = to_floats(self.values_of(position), self.label(position))
         else:
             values = series_to_floats(self._series(position))
         bad = np.flatnonzero(np.isinf(values) | (np.abs(values) > LARGEST_NUMBER))
@@ -123,7 +121,7 @@ class Table:
 
     def categories(self, position: int) -> list[Hashable]:
         """A column as categories, None where a value is missing."""
-        values = self._values(position).tolist() if self._frame is None else self._series(position).to_list()
+        values = self.values_of(position).tolist() if self._frame is None else self._series(position).to_list()
         categories = [None if is_missing(value) else value for value in values]
         for row, value in enumerate(categories):
             if not isinstance(value, Hashable):
@@ -136,7 +134,7 @@ class Table:
     def example(self, position: int) -> Any:
         """The first value of a column that is not missing, or None."""
         values = (
-            self._values(position) if self._frame is None else self._series(position).drop_nulls().head(1).to_list()
+            self.values_of(position) if self._frame is None else self._series(position).drop_nulls().head(1).to_list()
         )
         return next((value for value in values if not is_missing(value)), None)
 
@@ -150,7 +148,7 @@ class Table:
         if self._frame is not None and self._series(position).dtype.is_numeric():
             series = self._series(position)
             return series_to_floats(series) if series.null_count() else np.asarray(series.to_numpy())
-        return self._values(position)
+        return self.values_of(position)
 
     @property
     def array_type(self) -> np.dtype[Any] | None:
@@ -210,11 +208,11 @@ class Table:
 
     def cell(self, position: int, row: int) -> Any:
         """One value as it is."""
-        return (self._values(position) if self._frame is None else self._series(position))[row]
+        return (self.values_of(position) if self._frame is None else self._series(position))[row]
 
     def cells(self, position: int) -> list[Any]:
         """A column as it is."""
-        return list(self._values(position))
+        return list(self.values_of(position))
 
     def row_label(self, row: int) -> Hashable:
         """What the caller's index calls a row; its position if there is no index."""
@@ -259,7 +257,8 @@ class Table:
         assert self._frame is not None
         return self._frame[:, position]
 
-    def _values(self, position: int) -> npt.NDArray[Any]:
+    def values_of(self, position: int) -> npt.NDArray[Any]:
+        """A column as it is: an array, or the Python objects of a dataframe."""
         if self._mapping is not None:
             return list(self._mapping.values())[position]
         if self._array is not None:
@@ -269,123 +268,15 @@ class Table:
         return values
 
 
-@dataclass(frozen=True)
-class Roles:
-    """Which columns of a table are circumstances, and which are behaviour."""
-
-    contextual: list[int]
-    behavioral: list[int]
-    categorical: frozenset[int]
-    """The contextual columns that hold categories."""
-    by_name: bool
-    """All roles were given by name, so that later tables may have their columns in any order."""
-
-
-def assign_context(
-    table: Table, contextual: Columns | None, categorical: Columns | None
-) -> tuple[list[int], frozenset[int]]:
-    """The contextual columns (None: all), and those of them that hold categories."""
-    if table.n_columns == 0:
-        raise ValueError(f"Found 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 2 is required.")
-    circumstances = list(range(table.n_columns)) if contextual is None else _positions(table, contextual, "contextual")
-    if not circumstances:
-        raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
-    named = _positions(table, categorical, "categorical") if categorical is not None else []
-    stray = [p for p in named if p not in circumstances]
-    if stray:
-        raise ValueError(
-            f"column {table.label(stray[0])} is named categorical but is not contextual: "
-            "only contextual columns can be categorical"
-        )
-    kinds = {p: Kind.CATEGORICAL if p in named else table.kind(p) for p in circumstances}
-    for p, kind in kinds.items():
-        if kind is Kind.UNUSABLE:
-            raise TypeError(
-                f"contextual column {table.label(p)} cannot be used: each argument must be a string or a number, "
-                f"all of one kind, and it holds {_kinds_of_values(table, p)}"
-            )
-    if len(circumstances) > MAX_CONTEXTUAL:
-        raise ValueError(f"{len(circumstances):,} contextual columns are more than the {MAX_CONTEXTUAL:,} there can be")
-    return circumstances, frozenset(p for p, kind in kinds.items() if kind is Kind.CATEGORICAL)
-
-
-def assign_roles(table: Table, contextual: Columns, behavioral: Columns | None, categorical: Columns | None) -> Roles:
-    """Finds the columns that the caller named, or says which of them cannot be used and why."""
-    if contextual is None:
-        raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
-    circumstances, categories = assign_context(table, contextual, categorical)
-    if behavioral is None:
-        others = [p for p in range(table.n_columns) if p not in circumstances]
-        behaviors = [p for p in others if table.kind(p) is Kind.NUMERIC and (table.n_rows == 0 or table.has_values(p))]
-        if not behaviors:
-            raise ValueError(
-                f"no numeric column is left as behaviour: the table has {table.n_columns} feature(s), "
-                f"and {len(circumstances)} of them contextual"
-            )
-    else:
-        behaviors = _positions(table, behavioral, "behavioral")
-        if not behaviors:
-            raise ValueError("no behavioural column is named: give at least one, or None for all other numeric columns")
-    both = [p for p in behaviors if p in circumstances]
-    if both:
-        raise ValueError(
-            f"column {table.label(both[0])} is named both contextual and behavioural: it can only be one of them"
-        )
-    for p in behaviors:
-        if table.kind(p) is not Kind.NUMERIC:
-            raise TypeError(
-                f"behavioural column {table.label(p)} does not hold numbers{_first_text(table, p)}: "
-                "convert it, or use it as a contextual column"
-            )
-    keys = [
-        key for columns in (contextual, behavioral, categorical) if columns is not None for key in _as_list(columns)
-    ]
-    return Roles(
-        circumstances,
-        behaviors,
-        categories,
-        by_name=table.names is not None and all(isinstance(key, str) for key in keys),
-    )
-
-
-def find_columns(table: Table, names: Iterable[str]) -> list[int]:
-    """The positions of columns that were there at fit."""
-    if table.names is None:
-        raise ValueError("the detector was fitted by column names, and this table has none: pass a dataframe")
-    positions = []
-    for name in names:
-        if name not in table.names:
-            raise ValueError(f"column '{name}' was there at fit and is missing here{_nearest(name, table.names)}")
-        positions.append(table.names.index(name))
-    return positions
-
-
 def find_key(key: ColumnKey, names: Sequence[str], what: str) -> int:
     """The place of a name, or of a position, among names."""
     if isinstance(key, str):
         if key not in names:
-            raise ValueError(f"there is no {what} '{key}'{_nearest(key, names)}")
+            raise ValueError(f"there is no {what} '{key}'{nearest_name(key, names)}")
         return list(names).index(key)
     if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < len(names):
         raise ValueError(f"there is no {what} {key!r}: give a name, or a position from 0 to {len(names) - 1}")
     return int(key)
-
-
-def require_columns(table: Table, names: list[str]) -> None:
-    """Says so if a table does not have just these columns, in this order."""
-    if table.names != names:
-        raise ValueError(f"the columns must be those of the fit, in the same order: {', '.join(names) or 'no names'}")
-
-
-def find_like(table: Table, fitted: Table, positions: list[int]) -> list[int]:
-    """The columns of a table that correspond to these of another one: by name if both have names."""
-    if table.names is not None and fitted.names is not None:
-        return find_columns(table, [fitted.names[p] for p in positions])
-    if table.n_columns != fitted.n_columns:
-        raise ValueError(
-            f"the rows have {table.n_columns} columns, and the table they are compared with {fitted.n_columns}"
-        )
-    return positions
 
 
 def _as_frame(data: Any) -> nw.DataFrame[Any] | None:
@@ -444,63 +335,13 @@ def _as_array(data: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _as_list(columns: Columns) -> list[Any]:
-    if isinstance(columns, str | int | np.integer):
-        return [columns]
-    # A generator would be empty at the next fit.
-    if not isinstance(columns, Iterable) or isinstance(columns, Iterator):
-        raise TypeError(f"columns are given as a list of names or positions, not as {type(columns).__name__}")
-    return list(columns)
-
-
-def _positions(table: Table, columns: Columns, role: str) -> list[int]:
-    positions: list[int] = []
-    for key in _as_list(columns):
-        if isinstance(key, bool) or not isinstance(key, str | int | np.integer):
-            raise TypeError(f"{role} columns are named by text or by position, not by {type(key).__name__} ({key!r})")
-        if isinstance(key, str):
-            if table.names is None:
-                raise ValueError(
-                    f"{role} column '{key}' is given by name, and the table has no column names: "
-                    "give its position, counted from 0, or pass a dataframe"
-                )
-            if key not in table.names:
-                raise ValueError(f"{role} column '{key}' is not in the table{_nearest(key, table.names)}")
-            position = table.names.index(key)
-        else:
-            position = int(key)
-            if not 0 <= position < table.n_columns:
-                raise ValueError(
-                    f"{role} column {position} is not in the table, "
-                    f"which has {table.n_columns} columns, 0 to {table.n_columns - 1}"
-                )
-        if position in positions:
-            raise ValueError(f"column {table.label(position)} is named twice among the {role} columns")
-        positions.append(position)
-    return positions
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest_name(name: str, names: Sequence[str]) -> str:
+    """The end of a sentence about a name that is not there: what may have been meant, or what there is."""
     close = difflib.get_close_matches(name, names, n=1) or [n for n in names if n.lower() == name.lower()]
     if close:
         return f": did you mean '{close[0]}'?"
     listed = ", ".join(f"'{n}'" for n in names[:10])
     return f", which has {listed}{', ...' if len(names) > 10 else ''}"
-
-
-def _first_text(table: Table, position: int) -> str:
-    if table.kind(position) is Kind.TIME:
-        return " but points in time"
-    if table.kind(position) is Kind.UNUSABLE:
-        return f" but {_kinds_of_values(table, position)}"
-    values = (value for value in table.categories(position) if value is not None)
-    first = next(values, None)
-    return "" if first is None else f" (the first value is {str(first)[:40]!r})"
-
-
-def _kinds_of_values(table: Table, position: int) -> str:
-    types = sorted({type(value).__name__ for value in table._values(position) if not is_missing(value)})
-    return " and ".join(types[:4])
 
 
 def _one_line(error: Exception) -> str:

@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from paribus.encoding import ContextEncoding, encode_behavior
-from paribus.table import Columns, Floats, Roles, Table, assign_roles
+from paribus.roles import Roles, assign_roles
+from paribus.table import Columns, Floats, Table
 
 # More categories of one column than this are too many to be told apart.
 MOST_CATEGORIES = 100

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from paribus.arguments import check_choice, check_seed, check_whole_number
 from paribus.datasets.catalog import Dataset
 from paribus.encoding import encode_behavior
-from paribus.table import Columns, Floats, Table, assign_roles
+from paribus.roles import assign_roles
+from paribus.table import Columns, Floats, Table
 
 # What the paper adds or takes away, in ranges of the feature.
 LEAST_PERTURBATION, MOST_PERTURBATION = 0.1, 0.5
