@@ -169,5 +169,5 @@ def _first_text(table: Table, position: int) -> str:
 
 
 def _kinds_of_values(table: Table, position: int) -> str:
-    types = sorted({type(value).__name__ for value in table.values_of(position) if not is_missing(value)})
+    types = sorted({type(value).__name__ for value in table.cells(position) if not is_missing(value)})
     return " and ".join(types[:4])

@@ -85,7 +85,7 @@ class Table:
     def kind(self, position: int) -> Kind:
         """What a column holds, by its type."""
         if self._frame is None:
-            return array_kind(self.values_of(position))
+            return array_kind(self._values(position))
         dtype = self._series(position).dtype
         if isinstance(dtype, nw.Datetime | nw.Date | nw.Duration):
             return Kind.TIME
@@ -94,19 +94,19 @@ class Table:
         if isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Boolean):
             return Kind.CATEGORICAL
         if isinstance(dtype, nw.Object | nw.Unknown):
-            return object_kind(self.values_of(position))
+            return object_kind(self._values(position))
         return Kind.UNUSABLE
 
     def has_values(self, position: int) -> bool:
         """Whether anything in a column is not missing."""
         if self._frame is not None:
             return int(self._series(position).null_count()) < self.n_rows
-        return any(not is_missing(value) for value in self.values_of(position))
+        return any(not is_missing(value) for value in self._values(position))
 
     def numbers(self, position: int) -> Floats:
         """A column as finite floats, NaN where a value is missing. Moments in time are microseconds."""
         if self._frame is None or isinstance(self._series(position).dtype, nw.Object | nw.Unknown):
-            values = to_floats(self.values_of(position), self.label(position))
+            values = to_floats(self._values(position), self.label(position))
         else:
             values = series_to_floats(self._series(position))
         bad = np.flatnonzero(np.isinf(values) | (np.abs(values) > LARGEST_NUMBER))
@@ -121,7 +121,7 @@ class Table:
 
     def categories(self, position: int) -> list[Hashable]:
         """A column as categories, None where a value is missing."""
-        values = self.values_of(position).tolist() if self._frame is None else self._series(position).to_list()
+        values = self._values(position).tolist() if self._frame is None else self._series(position).to_list()
         categories = [None if is_missing(value) else value for value in values]
         for row, value in enumerate(categories):
             if not isinstance(value, Hashable):
@@ -134,7 +134,7 @@ class Table:
     def example(self, position: int) -> Any:
         """The first value of a column that is not missing, or None."""
         values = (
-            self.values_of(position) if self._frame is None else self._series(position).drop_nulls().head(1).to_list()
+            self._values(position) if self._frame is None else self._series(position).drop_nulls().head(1).to_list()
         )
         return next((value for value in values if not is_missing(value)), None)
 
@@ -148,7 +148,7 @@ class Table:
         if self._frame is not None and self._series(position).dtype.is_numeric():
             series = self._series(position)
             return series_to_floats(series) if series.null_count() else np.asarray(series.to_numpy())
-        return self.values_of(position)
+        return self._values(position)
 
     @property
     def array_type(self) -> np.dtype[Any] | None:
@@ -208,11 +208,11 @@ class Table:
 
     def cell(self, position: int, row: int) -> Any:
         """One value as it is."""
-        return (self.values_of(position) if self._frame is None else self._series(position))[row]
+        return (self._values(position) if self._frame is None else self._series(position))[row]
 
     def cells(self, position: int) -> list[Any]:
         """A column as it is."""
-        return list(self.values_of(position))
+        return list(self._values(position))
 
     def row_label(self, row: int) -> Hashable:
         """What the caller's index calls a row; its position if there is no index."""
@@ -257,8 +257,7 @@ class Table:
         assert self._frame is not None
         return self._frame[:, position]
 
-    def values_of(self, position: int) -> npt.NDArray[Any]:
-        """A column as it is: an array, or the Python objects of a dataframe."""
+    def _values(self, position: int) -> npt.NDArray[Any]:
         if self._mapping is not None:
             return list(self._mapping.values())[position]
         if self._array is not None:
