@@ -340,7 +340,7 @@ def nearest_name(name: str, names: Sequence[str]) -> str:
     if close:
         return f": did you mean '{close[0]}'?"
     listed = ", ".join(f"'{n}'" for n in names[:10])
-    return f", which has {listed}{', ...' if len(names) > 10 else ''}"
+    return f": choose from {listed}{', ...' if len(names) > 10 else ''}"
 
 
 def _one_line(error: Exception) -> str:
