@@ -222,3 +222,9 @@ def test_an_injected_table_of_the_paper(paper_data: object) -> None:
     for name, least in (("ROCOD", 0.7), ("CAD", 0.5), ("RIF", 0.5)):
         detector = baselines.get(name)(energy.contextual, energy.behavioral, **QUICK.get(name, {}))
         assert average_precision(labels, detector.fit(table).anomaly_scores_) > least
+
+
+def test_sod_says_how_many_neighbours_it_needs() -> None:
+    """Tests that too few are refused by our name for them, before PyOD sees them."""
+    with pytest.raises(ValueError, match="n_neighbors is 2: it must be a whole number from 4 up"):
+        baselines.SOD(["x"], ["y"], n_neighbors=2).fit({"x": list(range(40)), "y": list(range(40))})

@@ -51,6 +51,8 @@ class Bagging:
         # Rows that all trees have seen have no prediction: scikit-learn warns, or divides 0 by 0.
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+            # A category per row is what a column of names looks like, and no trouble.
+            warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
             return forest.fit(features, target)
 
 

@@ -148,6 +148,11 @@ class SOD(_Neighbors):
         Neighbours; half of them, those that share most neighbours with the row, make the subspace. By default 20.
     """
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        # Of fewer, half is no subspace.
+        check_whole_number("n_neighbors", self._neighbors(), 4)
+
     def _detector(self, random: np.random.RandomState) -> Any:
         return _pyod("sod", "SOD")(n_neighbors=self._neighbors(), ref_set=max(1, self._neighbors() // 2))
 
