@@ -161,3 +161,61 @@ def test_a_loaded_set_is_the_callers_own() -> None:
 def test_a_set_does_not_print_its_table() -> None:
     """Tests that what is shown of a set fits a screen."""
     assert len(repr(datasets.load("weather"))) < 500
+
+
+# Appendix B of the paper, in the words of the files.
+BEHAVIOR_OF_THE_PAPER = {
+    "Abalone": ["Whole weight", "Shucked weight", "Viscera weight", "Shell weight", "Rings"],
+    "AirFoil": ["SSPL"],
+    "BodyFat": ["Density", "BodyFat"],
+    "Boston": ["MEDV"],
+    "Concrete": ["Strength"],
+    "ElNino": ["Zonal_Winds", "Meridional_Winds", "Humidity", "Air_Temp", "Sea_Surface_Temp"],
+    "Energy": ["Y1", "Y2"],
+    "FishWeight": ["Weight"],
+    "ForestFires": ["FFMC", "DMC", "DC", "ISI", "temp", "RH", "wind", "rain", "area"],
+    "GasEmission": ["TEY", "CO", "NOX"],
+    "HeartFailure": [
+        "creatinine_phosphokinase",
+        "ejection_fraction",
+        "platelets",
+        "serum_creatinine",
+        "serum_sodium",
+        "time",
+    ],
+    "Hepatitis": ["ALB", "ALP", "ALT", "AST", "BIL", "CHE", "CHOL", "CREA", "GGT", "PROT"],
+    "LiverPatient": [
+        "Total_Bilirubin",
+        "Direct_Bilirubin",
+        "Alkaline_Phosphotase",
+        "Alamine_Aminotransferase",
+        "Aspartate_Aminotransferase",
+        "Total_Protiens",
+        "Albumin",
+        "Albumin_and_Globulin_Ratio",
+    ],
+    "Maintenance": ["ShipSpeed", "CompressorDecay", "TurbineDecay"],
+    "Parkinson": ["motor_UPDRS", "total_UPDRS"],
+    "PowerPlant": ["PE"],
+    "QSRanking": [
+        "Academic Reputation",
+        "Employer Reputation",
+        "Faculty Student",
+        "Citations per Faculty",
+        "International Faculty",
+        "International Students",
+    ],
+    "SynMachine": ["If"],
+    "Toxicity": ["LC50"],
+    "Yacht": ["resistance"],
+}
+
+
+def test_behaviour_is_that_of_the_paper() -> None:
+    """Tests the roles by name: counts would not notice two columns that changed places."""
+    found = {
+        summary.name: summary.behavioral for summary in datasets.summaries() if summary.name in BEHAVIOR_OF_THE_PAPER
+    }
+    assert {name: sorted(columns) for name, columns in found.items()} == {
+        name: sorted(columns) for name, columns in BEHAVIOR_OF_THE_PAPER.items()
+    }
