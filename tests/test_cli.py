@@ -527,3 +527,35 @@ def test_public_names_are_found_when_needed() -> None:
     assert paribus.__version__.count(".") >= 2
     with pytest.raises(AttributeError, match="module 'paribus' has no attribute 'QCDA'"):
         _ = paribus.QCDA  # type: ignore[attr-defined]
+
+
+def test_gzip_through_a_pipe(days: Path) -> None:
+    """Tests that a compressed table on standard input is read as a file of it is."""
+    packed = gzip.compress(days.read_bytes())
+    command = [COMMAND, "detect", "-", "-c", "month,elevation,zone", "-b", "temperature", "--n-trees", "2"]
+    result = subprocess.run(command, input=packed, capture_output=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert b"Warning" not in result.stderr
+
+
+def test_what_is_read_is_never_replaced(days: Path, tmp_path: Path) -> None:
+    """Tests standard input that comes from the file to be written, a database with options, and a query that writes."""
+    table = tmp_path / "in.csv"
+    table.write_bytes(days.read_bytes())
+    with table.open("rb") as stream:
+        command = [COMMAND, "detect", "-", "-c", "month", "-b", "rain", "--out", str(table)]
+        result = subprocess.run(command, stdin=stream, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert "would replace the table that is read" in result.stderr
+    assert table.read_bytes() == days.read_bytes()
+    database = tmp_path / "w.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE TABLE t (a REAL, b REAL)")
+        connection.executemany("INSERT INTO t VALUES (?, ?)", [(i, i % 7) for i in range(40)])
+    connection.close()
+    before = database.read_bytes()
+    for extra in (["--sql", "t", "--report", str(database)], ["--sql", "drop table t"]):
+        command = [COMMAND, "detect", f"sqlite:///{database}?timeout=5", "-c", "a", "-b", "b", *extra]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert result.returncode == 2, result.stderr
+        assert database.read_bytes() == before

@@ -344,7 +344,7 @@ def test_mistakes_with_a_database_are_explained(database: str, tmp_path: Path) -
         (None, "its tables are: two words"),
         ("two_words", "there is no table two_words: did you mean two words?"),
         ("SELECT * FROM nowhere", "plant.db: no such table: nowhere"),
-        ("DELETE FROM 'two words'", "returns no rows"),
+        ("DELETE FROM 'two words'", "attempt to write a readonly database"),
         ("SELECT site FROM 'two words' WHERE n > 9", "there are no rows"),
         ("SELECT site, site FROM 'two words'", "both called 'site'"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -15,6 +16,8 @@ def check_outputs(inputs: list[str], outputs: dict[str, Path | None]) -> None:
         if path is None:
             continue
         target = check_writable(path)
+        if "-" in inputs and _is_standard_input(target):
+            raise ValueError(f"{option} {path} would replace the table that is read: choose another name")
         if target in taken:
             raise ValueError(f"{option} {path} would replace {taken[target]}: choose another name")
         taken[target] = f"the file of {option}"
@@ -22,7 +25,16 @@ def check_outputs(inputs: list[str], outputs: dict[str, Path | None]) -> None:
 
 def _file(source: str) -> Path:
     """The file behind a path or the address of an SQLite database."""
-    return Path(re.sub(r"^sqlite[^:]*:///", "", source)).resolve()
+    return Path(re.sub(r"^sqlite[^:]*:///([^?]*).*", r"\1", source)).resolve()
+
+
+def _is_standard_input(path: Path) -> bool:
+    """Whether standard input comes from this file."""
+    try:
+        return os.path.samestat(os.fstat(0), path.stat())
+    except OSError:
+        # There is no such file yet, or no standard input.
+        return False
 
 
 def check_folder(path: Path) -> Path:

@@ -63,6 +63,9 @@ def _engine(address: str) -> Engine:
     # SQLite would make an empty one.
     if is_file and not os.path.isfile(str(file)):
         raise FileNotFoundError(f"there is no database file {file}")
+    if engine.url.get_backend_name() == "sqlite":
+        # SQLite keeps a dropped table out of transactions that Python has not begun: let it refuse to write at all.
+        sqlalchemy.event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
     return engine
 
 

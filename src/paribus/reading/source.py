@@ -58,7 +58,7 @@ def open_source(source: str, stack: ExitStack) -> Source:
     file = source if source != "-" and os.path.isfile(source) else None
     head = _head(stream)
     if head.startswith(b"\x1f\x8b"):
-        stream = stack.enter_context(cast(BinaryIO, gzip.GzipFile(fileobj=stream)))
+        stream = stack.enter_context(cast(BinaryIO, gzip.GzipFile(fileobj=stream, mode="rb")))
         with damage_explained(name):
             head = _head(stream)
         file = None
