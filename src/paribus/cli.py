@@ -6,8 +6,13 @@ import sys
 
 import typer
 
+from paribus import bench_cli
+
 # Plain help: with frames around it, it takes twice as long to appear.
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+app.add_typer(bench_cli.app, name="bench")
 
 
 @app.callback()
