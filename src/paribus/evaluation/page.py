@@ -80,11 +80,9 @@ def all_methods(results: list[Result], pictures: Path) -> list[str]:
         for name in names:
             lines.append(_row([name, *_best_bold([table.get((name, method)) for method in methods])]))
         for title, chosen in (("mean, real", _real(names)), ("mean, generated", _generated(names))):
-            whole = [
-                f"{fmean(table[n, m].mean for n in chosen):.3f}" if all((n, m) in table for n in chosen) else ""
-                for m in methods
-            ]
-            lines.append(_row([f"**{title}**", *whole]))
+            if chosen:
+                whole = [_mean_over(table, chosen, method) for method in methods]
+                lines.append(_row([f"**{title}**", *whole]))
         complete = [name for name in names if all((name, method) in table for method in methods)]
         if len(complete) < 2 or len(methods) < 3:
             continue
@@ -207,6 +205,12 @@ def _footnotes(results: list[Result], methods: list[str]) -> list[str]:
     lines = [f"Fewer injections than elsewhere, {method}: {', '.join(cells)}." for method, cells in fewer.items()]
     failed = [f"{r.task.method} on {r.task.dataset}: {r.error}" for r in results if r.error is not None]
     return lines + [f"Failed: {line}." for line in failed]
+
+
+def _mean_over(table: dict[tuple[str, str], Mean], names: list[str], method: str) -> str:
+    """The mean over data sets, if the method has finished them all."""
+    found = [table[name, method].mean for name in names if (name, method) in table]
+    return f"{fmean(found):.3f}" if len(found) == len(names) else ""
 
 
 def _best_bold(cells: Sequence[Mean | None]) -> list[str]:
