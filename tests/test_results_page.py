@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import matplotlib as mpl
@@ -76,7 +77,8 @@ def test_runtime_is_a_ratio(tmp_path: Path) -> None:
 def test_parts_go_between_their_marks(tmp_path: Path) -> None:
     """Tests that what people wrote stays, that writing twice is writing once, and that a missing mark is said."""
     target = tmp_path / "page.md"
-    text = "# Results\n\nBefore.\n\n<!-- accuracy beside the paper: begin -->\n<!-- accuracy beside the paper: end -->\n\nAfter.\n"
+    marks = "<!-- accuracy beside the paper: begin -->\n<!-- accuracy beside the paper: end -->"
+    text = f"# Results\n\nBefore.\n\n{marks}\n\nAfter.\n"
     target.write_text(text, encoding="utf-8")
     ResultFile(tmp_path / "accuracy.jsonl").append(result("Yacht", "QCAD", 0, 0.95))
     assert page.write_page(tmp_path, target, tmp_path) == ["accuracy beside the paper"]
@@ -107,11 +109,7 @@ def test_names_on_the_diagram_do_not_overlap() -> None:
 def test_every_experiment_has_its_cells() -> None:
     """Tests the plans: numbers of trials as in the paper, fewer for slow rivals, no cap where nothing is cut."""
     tasks = list(experiments.accuracy_tasks(["QCAD", "LoPAD"], ["Yacht", "Abalone", "ElNino"]))
-    counts = {
-        (d, m): sum(t.dataset == d and t.method == m for t in tasks)
-        for d in ("Yacht", "Abalone", "ElNino")
-        for m in ("QCAD", "LoPAD")
-    }
+    counts = Counter((task.dataset, task.method) for task in tasks)
     assert counts["Yacht", "QCAD"] == 10
     assert counts["Abalone", "QCAD"] == counts["ElNino", "QCAD"] == 5
     assert 1 <= counts["ElNino", "LoPAD"] < 5
