@@ -11,11 +11,12 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from paribus.cli import options
+from paribus.cli import bench, options
 from paribus.cli.groups import takes
 
 # Plain help: with frames around it, it takes twice as long to appear.
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app.add_typer(bench.app, name="bench")
 
 Top = Annotated[int, typer.Option(metavar="N", min=1, help="How many of the highest scores to show.")]
 Out = Annotated[

@@ -1,132 +1,236 @@
-"""One detector, one data set, one injection: the cell that comparisons are made of."""
+"""The paper's experiments: which cells there are, and how one is run."""
 
 from __future__ import annotations
 
-import csv
+import sys
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
-from importlib.resources import files
-from pathlib import Path
-from statistics import fmean, stdev
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
+from math import prod
+from statistics import fmean
 from typing import Any
 
+import numpy as np
+from threadpoolctl import threadpool_limits
+
 from paribus import baselines, datasets
+from paribus.datasets import Dataset, Summary
+from paribus.detector import DEFAULT_NEIGHBORS, QCAD
 from paribus.evaluation.metrics import average_precision, precision_at_n, roc_auc
+from paribus.evaluation.results import Result, Task
+
+# Each method by its name: what makes the detector, and the parameters that the name stands for.
+METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "QCAD": (QCAD, {"n_trees": 10}),
+    "QCAD, 100 trees": (QCAD, {"n_trees": 100}),
+    **{name: (baselines.get(name), {}) for name in baselines.names()},
+    # As the paper ran them, where a rival's best setting is another one.
+    "ROCOD, as in the paper": (baselines.ROCOD, {"neighbor_distance": 0.9}),
+    "LOF, as in the paper": (baselines.LOF, {"scale_context": False}),
+    "KNN, as in the paper": (baselines.KNN, {"scale_context": False}),
+    "SOD, as in the paper": (baselines.SOD, {"scale_context": False}),
+}
+COMPARED = ["QCAD", "QCAD, 100 trees", *baselines.names()]
+"""The methods of the accuracy experiment, unless others are asked for."""
+
+TRIALS, TRIALS_OF_LARGE, LARGE = 10, 5, 2000
+# Rivals that are slow on many rows or features get fewer trials there: (rows x contextual features, trials).
+FEWER_TRIALS = {
+    "LoPAD": [(100_000, 1), (30_000, 2)],
+    "SOD": [(30_000, 1)],
+    "RIF": [(100_000, 2)],
+    "CAD": [(100_000, 2)],
+}
+
+QUICK_SETS = ["FishWeight", "Yacht", "HeartFailure", "Concrete", "Syn1"]
+QUICK_TRIALS = 2
+
+# As in the paper's appendices; the ablations have five trials.
+NEIGHBORS = [5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 500]
+CLIPS = [0.1, 0.2, 0.5, *range(1, 13), 15, 20, 30, 40, None]
+ABLATION_TRIALS = 5
+# Tables that stand for the others there: small and large, few and many features.
+STUDIED_SETS = ["Concrete", "Energy", "Hepatitis", "LiverPatient", "QSRanking", "Yacht", "Abalone", "Syn5", "Syn10"]
+
+RUNTIME_TRIALS = 3
+RUNTIME_SHAPES = {
+    "rows": [(n, 5, 5) for n in (500, 1000, 2000, 4000, 8000, 16000)],
+    "contextual features": [(2000, n, 5) for n in (2, 5, 10, 20, 40)],
+    "behavioural features": [(2000, 5, n) for n in (1, 2, 5, 10, 20)],
+}
+# Parameters that say what a column is, or are kept elsewhere.
+NO_SETTINGS = {"contextual", "behavioral", "categorical", "random_state"}
+PLAIN = "plain forests"
+RUNTIME_METHODS = ["QCAD", "QCAD, 100 trees", "CAD", PLAIN]
+# The plain forests are timed on some rows; their matrix of distances does not fit beyond so many rows.
+PLAIN_TREES, PLAIN_SAMPLE, MOST_PLAIN_ROWS = 10, 40, 8_000
 
 
-@dataclass(frozen=True)
-class Cell:
-    """How well one detector found the anomalies of one injection, and how long it took."""
-
-    dataset: str
-    method: str
-    trial: int
-    prc_auc: float
-    roc_auc: float
-    precision_at_n: float
-    seconds: float
-
-    @property
-    def key(self) -> tuple[str, str, int]:
-        """What was run."""
-        return self.dataset, self.method, self.trial
+def paper_sets() -> list[Summary]:
+    """The 30 data sets that the paper injects anomalies into."""
+    return [summary for summary in datasets.summaries() if summary.n_anomalies is not None]
 
 
-@dataclass(frozen=True)
-class Mean:
-    """The mean and deviation of a measure over trials. One trial has no deviation."""
-
-    mean: float
-    deviation: float | None
-    n_trials: int | None = None
-
-    def __str__(self) -> str:
-        return f"{self.mean:.2f}" + ("" if self.deviation is None else f" ± {self.deviation:.2f}")
+def n_trials(summary: Summary, method: str) -> int:
+    """How many injections a cell is averaged over, as in the paper; fewer for slow methods on large tables."""
+    size = summary.n_rows * len(summary.contextual)
+    for limit, trials in FEWER_TRIALS.get(method.removesuffix(", as in the paper"), []):
+        if size >= limit:
+            return trials
+    return TRIALS_OF_LARGE if summary.n_rows > LARGE else TRIALS
 
 
-def run_cell(dataset: str, method: str, trial: int, *, label: str | None = None, **parameters: Any) -> Cell:
-    """Injects the paper's number of anomalies, lets a rival look for them, and measures.
+def accuracy_tasks(methods: list[str], names: list[str], trials: int | None = None) -> Iterator[Task]:
+    """Every method on every data set: first trials first, small tables first, so that a part is of use."""
+    sets = sorted(_sets(names), key=lambda summary: summary.n_rows * len(summary.contextual))
+    for trial in range(trials or TRIALS):
+        for summary in sets:
+            for method in methods:
+                if trial < (trials or n_trials(summary, method)):
+                    yield Task("accuracy", summary.name, method, trial)
 
-    The trial is the seed of both the injection and the detector: the same cell gives the same result. Parameters other
-    than the rival's defaults make another method of it, with a label of its own.
+
+def sensitivity_tasks(names: list[str], trials: int | None = None) -> Iterator[Task]:
+    """QCAD with other sizes of the reference group."""
+    for trial in range(trials or TRIALS):
+        for summary in _sets(names):
+            for k in NEIGHBORS:
+                if k < summary.n_rows:
+                    yield Task("sensitivity", summary.name, "QCAD", trial, {"n_neighbors": k})
+
+
+def ablation_tasks(names: list[str], trials: int | None = None) -> Iterator[Task]:
+    """QCAD without the scaling of tails, and with other caps."""
+    for trial in range(trials or ABLATION_TRIALS):
+        for summary in _sets(names):
+            for scale_tails in (True, False):
+                yield Task("ablation", summary.name, "QCAD", trial, {"scale_tails": scale_tails})
+            if len(summary.behavioral) > 1:
+                # With one behavioural feature nothing is cut.
+                for clip in CLIPS:
+                    yield Task("ablation", summary.name, "QCAD", trial, {"clip": clip})
+
+
+def runtime_tasks(trials: int | None = None) -> Iterator[Task]:
+    """Time against rows, contextual and behavioural features of generated tables (scheme S1)."""
+    shapes = dict.fromkeys(shape for group in RUNTIME_SHAPES.values() for shape in group)
+    for trial in range(trials or RUNTIME_TRIALS):
+        for shape in sorted(shapes, key=lambda shape: shape[0] * shape[1] * shape[2]):
+            for method in RUNTIME_METHODS:
+                if method != PLAIN or shape[0] <= MOST_PLAIN_ROWS:
+                    yield Task("runtime", "S1", method, trial, {}, shape)
+
+
+def run_task(task: Task, seed: int = 0, n_jobs: int = 1) -> Result:
+    """Injects anomalies, lets the detector look for them, and measures.
+
+    The trial, added to the seed, seeds both the injection and the detector: the same task gives the same result. What
+    goes wrong is a result too.
 
     Examples
     --------
-    >>> cell = run_cell("Syn1", "ROCOD", trial=0)
-    >>> cell.prc_auc > 0.9
+    >>> result = run_task(Task("accuracy", "Syn1", "ROCOD", trial=0))
+    >>> result.prc_auc > 0.9
     True
     """
-    data = datasets.load(dataset)
-    table, labels = datasets.inject(data, seed=trial)
-    detector = baselines.get(method)(
-        data.contextual, data.behavioral, categorical=data.categorical, random_state=trial, **parameters
-    )
+    start = time.perf_counter()
+    try:
+        # Otherwise linear algebra takes all cores, and so does every other cell.
+        with threadpool_limits(n_jobs):
+            return _measure(task, seed + task.trial, n_jobs)
+    except Exception as error:
+        # Whatever a detector does wrong is written down, and the other cells go on.
+        text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+        seconds = round(time.perf_counter() - start, 3)
+        return Result(task, seconds, error=text, seed=seed + task.trial, versions=used_versions())
+
+
+def _measure(task: Task, seed: int, n_jobs: int) -> Result:
+    data = _load(task)
+    table, labels = datasets.inject(data, seed=seed)
+    if task.method == PLAIN:
+        seconds = _time_plain_forests(data, table, seed)
+        return Result(task, round(seconds, 3), seed=seed, settings={"n_trees": PLAIN_TREES}, versions=used_versions())
+    make, parameters = METHODS[task.method]
+    settings = parameters | task.parameters
+    if "n_jobs" in signature(make).parameters:
+        settings |= {"n_jobs": n_jobs}
+    detector = make(data.contextual, data.behavioral, categorical=data.categorical, random_state=seed, **settings)
     start = time.perf_counter()
     scores = detector.fit(table).anomaly_scores_
     seconds = time.perf_counter() - start
-    return Cell(
-        data.name,
-        label or method,
-        trial,
-        round(average_precision(labels, scores), 4),
-        round(roc_auc(labels, scores), 4),
-        round(precision_at_n(labels, scores), 4),
-        round(seconds, 2),
+    return Result(
+        task,
+        round(seconds, 3),
+        round(average_precision(labels, scores), 6),
+        round(roc_auc(labels, scores), 6),
+        round(precision_at_n(labels, scores), 6),
+        seed=seed,
+        settings={name: value for name, value in detector.get_params().items() if name not in NO_SETTINGS},
+        versions=used_versions(),
     )
 
 
-def read_cells(path: Path) -> list[Cell]:
-    """The cells of a result file; none if there is no such file."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as stream:
-        return [
-            Cell(
-                row["dataset"],
-                row["method"],
-                int(row["trial"]),
-                *(float(row[name]) for name in ("prc_auc", "roc_auc", "precision_at_n", "seconds")),
-            )
-            for row in csv.DictReader(stream)
-        ]
+def _time_plain_forests(data: Dataset, table: Any, seed: int) -> float:
+    from paribus.evaluation.plain_forests import PlainForests
+
+    context, behavior = (
+        np.column_stack([table[name] for name in names]) for names in (data.contextual, data.behavioral)
+    )
+    categorical = np.array([name in data.categorical for name in data.contextual])
+    n_neighbors = min(len(context) // 2, DEFAULT_NEIGHBORS)
+    plain = PlainForests(context.astype(float), categorical, behavior.astype(float), n_neighbors, PLAIN_TREES)
+    return plain.estimate_seconds(PLAIN_SAMPLE, seed)
 
 
-def append_cell(path: Path, cell: Cell) -> None:
-    """Adds a cell to a result file, so that a run that is broken off goes on where it was."""
-    new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Cell)], lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerow(asdict(cell))
+class Clock:
+    """How long tasks take, from those that are done."""
+
+    def __init__(self, results: Iterable[Result]) -> None:
+        self._cells: dict[tuple[str, str], list[float]] = {}
+        self._methods: dict[str, list[float]] = {}
+        self._sizes = {summary.name: summary.n_rows * len(summary.contextual) for summary in paper_sets()}
+        for result in results:
+            self.note(result)
+
+    def note(self, result: Result) -> None:
+        """Learns from a result."""
+        task = result.task
+        self._cells.setdefault((self._table(task), task.method), []).append(result.seconds)
+        self._methods.setdefault(task.method, []).append(result.seconds / self._size(task))
+
+    def expect(self, task: Task) -> float:
+        """Seconds: as for the same table and method, else by the size of the table."""
+        if same := self._cells.get((self._table(task), task.method)):
+            return fmean(same)
+        rates = self._methods.get(task.method) or [rate for rates in self._methods.values() for rate in rates]
+        return (fmean(rates) if rates else 1e-4) * self._size(task)
+
+    def _table(self, task: Task) -> str:
+        return f"{task.dataset} {task.shape or ''}"
+
+    def _size(self, task: Task) -> int:
+        return self._sizes[task.dataset] if task.shape is None else prod(task.shape)
 
 
-def means(cells: Iterable[Cell], measure: str = "prc_auc") -> dict[tuple[str, str], Mean]:
-    """The mean of a measure for each data set and method."""
-    values: dict[tuple[str, str], list[float]] = {}
-    for cell in cells:
-        values.setdefault((cell.dataset, cell.method), []).append(getattr(cell, measure))
-    return {
-        key: Mean(fmean(trials), stdev(trials) if len(trials) > 1 else None, len(trials))
-        for key, trials in values.items()
-    }
+def used_versions() -> dict[str, str]:
+    """What the numbers depend on."""
+    found = {"python": ".".join(map(str, sys.version_info[:3])), "numpy": np.__version__}
+    for package in ("paribus", "scikit-learn", "pyod"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
 
 
-def paper_means(measure: str = "prc_auc") -> dict[tuple[str, str], Mean]:
-    """What Li and van Leeuwen (2023) report for each data set and method, over ten injections.
+def _sets(names: list[str]) -> list[Summary]:
+    return [summary for summary in paper_sets() if summary.name in names]
 
-    Where they give no deviation there was only one.
 
-    >>> paper_means()["Energy", "ROCOD"]
-    Mean(mean=0.42, deviation=0.06, n_trials=10)
-    """
-    wanted = {"prc_auc": "PRC AUC", "roc_auc": "ROC AUC", "precision_at_n": "P@n"}[measure]
-    text = files("paribus.evaluation").joinpath("paper_results.csv").read_text(encoding="utf-8")
-    return {
-        (row["dataset"], row["method"]): Mean(
-            float(row["mean"]), float(row["std"]) if row["std"] else None, 10 if row["std"] else 1
-        )
-        for row in csv.DictReader(text.splitlines())
-        if row["metric"] == wanted
-    }
+def _load(task: Task) -> Dataset:
+    if task.shape is None:
+        return datasets.load(task.dataset)
+    n_rows, n_contextual, n_behavioral = task.shape
+    return datasets.synthetic(task.dataset, n_contextual, 0, n_behavioral, n_rows, seed=task.trial)

@@ -1,0 +1,123 @@
+"""Runs of many cells: kept at once, taken up again after a kill, not stopped by what fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from paribus.evaluation.results import Mean, Result, ResultFile, Task, means
+from paribus.evaluation.runner import DIED, pending, run
+
+TASKS = [Task("accuracy", "Syn1", "QCAD", trial) for trial in range(6)]
+
+
+def succeed(task: Task) -> Result:
+    return Result(task, 0.5, prc_auc=task.trial / 10)
+
+
+def fail_once(task: Task) -> Result:
+    return Result(task, 0.5, error="ValueError: no") if task.trial == 2 else succeed(task)
+
+
+def die(task: Task) -> Result:
+    if task.trial == 2:
+        os._exit(1)
+    return succeed(task)
+
+
+def test_results_survive_the_file(tmp_path: Path) -> None:
+    """Tests that a result is read as it was written: parameters, shape, error and versions included."""
+    file = ResultFile(tmp_path / "new" / "results.jsonl")
+    written = [
+        Result(Task("ablation", "Yacht", "QCAD", 3, {"clip": None}), 1.25, 0.5, 0.75, 1.0, None, {"numpy": "2.0"}),
+        Result(Task("runtime", "S1", "CAD", 0, {}, (500, 5, 5)), 9.0),
+        Result(Task("accuracy", "Yacht", "LOF", 0), 0.1, error="ValueError: 'ü'"),
+    ]
+    assert file.read() == []
+    for result in written:
+        file.append(result)
+    assert file.read() == written
+    assert len({result.task.key for result in written}) == 3
+
+
+def test_a_torn_line_costs_one_result(tmp_path: Path) -> None:
+    """Tests that a line which a killed run left half written is left out, and does not spoil the next one."""
+    file = ResultFile(tmp_path / "results.jsonl")
+    file.append(succeed(TASKS[0]))
+    with file.path.open("a") as stream:
+        stream.write(succeed(TASKS[1]).to_line()[:40])
+    assert [result.task.trial for result in file.read()] == [0]
+    file.append(succeed(TASKS[2]))
+    assert [result.task.trial for result in file.read()] == [0, 2]
+
+
+def test_a_foreign_line_is_said(tmp_path: Path) -> None:
+    """Tests that a line which is no result is not passed over in silence."""
+    file = ResultFile(tmp_path / "results.jsonl")
+    file.path.write_text('{"some": "thing"}\n')
+    with pytest.raises(ValueError, match=r"line 1 of '.*results.jsonl' is not a result"):
+        file.read()
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Tests that a run which is killed in the middle of a cell keeps the cells before it, and none runs twice."""
+    script = tmp_path / "killed.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from paribus.evaluation.results import Result, ResultFile, Task\n"
+        "from paribus.evaluation.runner import pending, run\n"
+        "file = ResultFile(Path(sys.argv[1]))\n"
+        "tasks = [Task('accuracy', 'Syn1', 'QCAD', trial) for trial in range(6)]\n"
+        "def work(task):\n"
+        "    print(task.trial, flush=True)\n"
+        "    if task.trial == int(sys.argv[2]):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return Result(task, 0.5, prc_auc=task.trial / 10)\n"
+        "run(pending(tasks, file), file, work)\n"
+    )
+    command = [sys.executable, str(script), str(tmp_path / "results.jsonl")]
+    killed = subprocess.run([*command, "3"], capture_output=True, text=True, check=False)
+    assert killed.returncode < 0
+    assert killed.stdout.split() == ["0", "1", "2", "3"]
+    again = subprocess.run([*command, "-1"], capture_output=True, text=True, check=True)
+    assert again.stdout.split() == ["3", "4", "5"]
+    assert [result.prc_auc for result in ResultFile(tmp_path / "results.jsonl").read()] == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+def test_a_failure_is_a_result_and_can_be_tried_again(tmp_path: Path) -> None:
+    """Tests that the other cells go on, that the failure is not repeated unasked, and that a retry replaces it."""
+    file = ResultFile(tmp_path / "results.jsonl")
+    run(TASKS, file, fail_once)
+    assert [result.error for result in file.read()] == [None, None, "ValueError: no", None, None, None]
+    assert pending(TASKS, file) == []
+    assert pending(TASKS, file, retry_failed=True) == [TASKS[2]]
+    run(pending(TASKS, file, retry_failed=True), file, succeed)
+    assert all(result.error is None for result in file.read())
+    assert len(file.read()) == 6
+
+
+def test_processes_give_the_same_results(tmp_path: Path) -> None:
+    """Tests that two processes finish all tasks, whatever the order."""
+    file = ResultFile(tmp_path / "results.jsonl")
+    run(TASKS, file, succeed, n_jobs=2)
+    assert sorted(result.task.trial for result in file.read()) == list(range(6))
+
+
+def test_a_process_that_dies_takes_only_its_own_cell(tmp_path: Path) -> None:
+    """Tests that a crash is recorded for the cell that caused it, and that the cells beside and after it finish."""
+    file = ResultFile(tmp_path / "results.jsonl")
+    run(TASKS, file, die, n_jobs=2)
+    errors = {result.task.trial: result.error for result in file.read()}
+    assert errors == {0: None, 1: None, 2: DIED, 3: None, 4: None, 5: None}
+
+
+def test_means_are_over_the_trials_that_have_a_measure() -> None:
+    """Tests the mean, the deviation, and that failed cells do not count as zero."""
+    results = [succeed(TASKS[1]), succeed(TASKS[3]), Result(TASKS[2], 1.0, error="no")]
+    assert means(results) == {("Syn1", "QCAD"): Mean(0.2, pytest.approx(0.1414, abs=1e-4), 2)}
+    assert str(Mean.of([0.5])) == "0.50"
