@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include "kernel.hpp"
 #include "path_forest.hpp"
 #include "row_index.hpp"
+#include "table_forest.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -45,6 +47,15 @@ paribus::Tick python_tick(const nb::object &progress) {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         if (!progress.is_none()) progress(n_done);
     };
+}
+
+std::vector<paribus::FeatureKind> kinds(const Input<std::uint8_t, 1> &categorical) {
+    std::vector<paribus::FeatureKind> kinds;
+    for (std::size_t f = 0; f < categorical.shape(0); ++f) {
+        kinds.push_back(categorical.data()[f] != 0 ? paribus::FeatureKind::categorical
+                                                   : paribus::FeatureKind::numeric);
+    }
+    return kinds;
 }
 
 class Engine {
@@ -177,15 +188,6 @@ private:
         return n;
     }
 
-    static std::vector<paribus::FeatureKind> kinds(const Input<std::uint8_t, 1> &categorical) {
-        std::vector<paribus::FeatureKind> kinds;
-        for (std::size_t f = 0; f < categorical.shape(0); ++f) {
-            kinds.push_back(categorical.data()[f] != 0 ? paribus::FeatureKind::categorical
-                                                       : paribus::FeatureKind::numeric);
-        }
-        return kinds;
-    }
-
     void check_rows(const Input<double, 2> &context, const Input<double, 2> &behavior) const {
         require(context.shape(1) == table_.context().n_features, "context: [row][feature] as fitted");
         require(behavior.shape(0) == context.shape(0) && behavior.shape(1) == table_.n_behavior(),
@@ -209,6 +211,115 @@ private:
     paribus::FittedTable table_;
     paribus::RowIndex index_;
     paribus::ForestParameters parameters_;
+};
+
+class FeatureTable {
+public:
+    FeatureTable(const Input<double, 2> &columns, const Input<std::uint8_t, 1> &categorical)
+        : table_(n_rows(columns, categorical), kinds(categorical), columns.data()) {}
+
+    const paribus::FeatureTable &get() const { return table_; }
+
+private:
+    static std::size_t n_rows(const Input<double, 2> &columns, const Input<std::uint8_t, 1> &categorical) {
+        const std::size_t n = columns.shape(1);
+        require(n >= 2 && n < 0xffffffffu, "2 to 4,294,967,294 rows");
+        require(columns.shape(0) < 0xffff && categorical.shape(0) == columns.shape(0), "categorical: one per feature");
+        for (std::size_t f = 0; f < columns.shape(0); ++f) {
+            for (std::size_t row = 0; row < n && categorical.data()[f] != 0; ++row) {
+                const double code = columns.data()[f * n + row];
+                // At most as many categories as rows.
+                require(code != code || (code >= 0.0 && code < static_cast<double>(n)), "a category that is no code");
+            }
+        }
+        return n;
+    }
+
+    paribus::FeatureTable table_;
+};
+
+class Forest {
+public:
+    Forest(const FeatureTable &table, const Input<double, 1> &target, const Input<std::uint16_t, 1> &features,
+           std::size_t max_features, std::size_t min_samples_leaf, std::size_t n_pairs, std::size_t n_sample,
+           std::uint64_t seed, std::size_t n_threads, const nb::object &progress)
+        : table_(table.get()) {
+        require(target.shape(0) == table_.n_rows(), "target: one per row");
+        std::size_t n_usable = 0;
+        for (std::size_t row = 0; row < table_.n_rows(); ++row) {
+            n_usable += target.data()[row] == target.data()[row];
+        }
+        require(n_sample >= 1 && 2 * n_sample <= n_usable, "n_sample: at least 1, and at most half the rows");
+        require(n_pairs >= 1 && n_pairs <= 10000 && min_samples_leaf >= 1, "1 to 10,000 pairs; leaves of 1 or more");
+        paribus::TreeParameters parameters;
+        parameters.features.assign(features.data(), features.data() + features.shape(0));
+        for (const std::uint16_t feature : parameters.features) {
+            require(feature < table_.n_features(), "features: an unknown feature");
+        }
+        require(max_features >= 1, "max_features: at least 1");
+        parameters.max_features = max_features;
+        parameters.min_samples_leaf = min_samples_leaf;
+        const paribus::Tick tick = python_tick(progress);
+        const nb::gil_scoped_release released;
+        forest_ = std::make_unique<paribus::TableForest>(table_, parameters, target.data(), n_pairs, n_sample, seed,
+                                                         n_threads, tick);
+    }
+
+    Output<double, 1> deviations(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
+                                 std::size_t n_threads, const nb::object &progress) const {
+        const paribus::AskedRows asked = check(rows, fitted);
+        auto result = new_array<double, 1>({asked.n_rows});
+        const paribus::Tick tick = python_tick(progress);
+        const nb::gil_scoped_release released;
+        forest_->deviations(asked, result.data(), n_threads, tick);
+        return result;
+    }
+
+    Output<double, 1> surprises(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
+                                const Input<double, 1> &values, double width, double least_deviation,
+                                std::size_t n_threads, const nb::object &progress) const {
+        const paribus::AskedRows asked = check(rows, fitted);
+        require(values.shape(0) == asked.n_rows, "values: one per row");
+        require(width > 0.0 && least_deviation > 0.0, "width and least_deviation: above 0");
+        auto result = new_array<double, 1>({asked.n_rows});
+        const paribus::Tick tick = python_tick(progress);
+        const nb::gil_scoped_release released;
+        forest_->surprises(asked, values.data(), width, least_deviation, result.data(), n_threads, tick);
+        return result;
+    }
+
+    Output<double, 2> quantiles(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted, std::size_t n,
+                                std::size_t n_threads, const nb::object &progress) const {
+        const paribus::AskedRows asked = check(rows, fitted);
+        require(n >= 1, "n: at least 1");
+        auto result = new_array<double, 2>({asked.n_rows, n});
+        const paribus::Tick tick = python_tick(progress);
+        const nb::gil_scoped_release released;
+        forest_->quantiles(asked, n, result.data(), n_threads, tick);
+        return result;
+    }
+
+    Output<double, 1> weights(const Input<double, 1> &row, std::int64_t fitted) const {
+        require(row.shape(0) == table_.n_features(), "row: one value per feature");
+        require(fitted < static_cast<std::int64_t>(table_.n_rows()), "an unknown fitted row");
+        auto result = new_array<double, 1>({table_.n_rows()});
+        std::fill_n(result.data(), table_.n_rows(), 0.0);
+        forest_->add_weights({1, row.data(), &fitted}, 1.0, result.data());
+        return result;
+    }
+
+private:
+    paribus::AskedRows check(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted) const {
+        require(rows.shape(1) == table_.n_features(), "rows: [row][feature] as fitted");
+        require(fitted.shape(0) == rows.shape(0), "fitted: one fitted row, or -1, for each row");
+        for (std::size_t i = 0; i < fitted.shape(0); ++i) {
+            require(fitted.data()[i] < static_cast<std::int64_t>(table_.n_rows()), "an unknown fitted row");
+        }
+        return {rows.shape(0), rows.data(), fitted.data()};
+    }
+
+    const paribus::FeatureTable &table_;
+    std::unique_ptr<paribus::TableForest> forest_;
 };
 
 std::vector<std::string> kernel_names() {
@@ -244,6 +355,24 @@ NB_MODULE(_core, m) {
              "[row][feature][k], 1 in all; fitted rows [row][k], nearest first, and their distances.")
         .def("neighbors", &Engine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "Fitted rows, nearest first, and their distances.");
+
+    nb::class_<FeatureTable>(m, "FeatureTable", "A table that forests grow over: [feature][row].")
+        .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &>(), "columns"_a, "categorical"_a);
+
+    nb::class_<Forest>(m, "Forest", "A forest over all rows of a table, for one target.")
+        .def(nb::init<const FeatureTable &, const Input<double, 1> &, const Input<std::uint16_t, 1> &, std::size_t,
+                      std::size_t, std::size_t, std::size_t, std::uint64_t, std::size_t, const nb::object &>(),
+             "table"_a, "target"_a, "features"_a, "max_features"_a, "min_samples_leaf"_a, "n_pairs"_a, "n_sample"_a,
+             "seed"_a, "n_threads"_a = 1, "progress"_a = nb::none(), nb::keep_alive<1, 2>())
+        .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
+             "The mean absolute deviation of the target in each row's distribution.")
+        .def("surprises", &Forest::surprises, "rows"_a, "fitted"_a, "values"_a, "width"_a, "least_deviation"_a,
+             "n_threads"_a = 1, "progress"_a = nb::none(),
+             "Minus the logarithm of each row's smooth density at a value.")
+        .def("quantiles", &Forest::quantiles, "rows"_a, "fitted"_a, "n"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
+             "The quantiles of each row's distribution at the middles of n equal shares: [row][n].")
+        .def("weights", &Forest::weights, "row"_a, "fitted"_a,
+             "How much each fitted row counts in the distribution of one row, 1 in all.");
 
     m.def("kernel", [] { return std::string(paribus::kernel().name); }, "The build of the hot loops in use.");
     m.def("kernels", &kernel_names, "The builds that this machine can run, the fastest last.");

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "feature_table.hpp"
+
+namespace paribus {
+
+/// What the trees of a forest over the whole table have in common.
+struct TreeParameters {
+    /// The features that splits may use.
+    std::vector<std::uint16_t> features;
+    /// How many of them, drawn anew, a split tries.
+    std::size_t max_features;
+    std::size_t min_samples_leaf;
+};
+
+/// A regression tree that keeps the rows of its leaves.
+class TableTree {
+public:
+    /// The rows of a leaf.
+    struct Leaf {
+        const std::uint32_t *rows;
+        std::size_t n_rows;
+    };
+
+    /// Grows a tree: each split is the one that lowers the squared error of the target most.
+    ///
+    /// @param rows   the sample, in ascending order
+    /// @param target by row, as whole numbers below 2^30 in size: their sums are exact, in any order
+    /// @param seed   of the features that splits try
+    TableTree(const FeatureTable &table, const TreeParameters &parameters, std::vector<std::uint32_t> rows,
+              const std::int32_t *target, std::uint64_t seed);
+
+    /// The leaf of each row in a tree of its own choice. A value that is missing or a category that a split has not
+    /// seen goes where the split sends it, or with the majority.
+    ///
+    /// @param trees one per row
+    /// @param rows  [row][feature of the table]
+    static void find(const FeatureTable &table, const TableTree *const *trees, const double *rows, std::size_t n_rows,
+                     Leaf *leaves);
+
+private:
+    enum class Kind : std::uint8_t { number, category, leaf };
+
+    struct Node {
+        /// Numbers up to it go left. Of a split of categories: which of the sets goes left.
+        double threshold;
+        /// The left child, whose neighbour is the right one. Of a leaf: itself.
+        std::uint32_t left;
+        std::uint16_t feature;
+        bool missing_left;
+        Kind kind;
+    };
+
+    using BinSet = std::array<std::uint64_t, FeatureTable::n_bins / 64>;
+
+    static bool is_in(const BinSet &set, std::uint8_t bin) { return (set[bin / 64] >> (bin % 64) & 1) != 0; }
+    bool category_goes_left(const FeatureTable &table, const Node &node, double value) const;
+    std::uint32_t next(const FeatureTable &table, std::uint32_t place, const double *values) const;
+
+    friend class TreeGrower;
+
+    std::vector<Node> nodes_;
+    std::vector<BinSet> sets_;
+    /// By node: the first row of a leaf, and how many it has.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> leaves_;
+    /// Those of a leaf side by side.
+    std::vector<std::uint32_t> rows_;
+};
+
+}  // namespace paribus
