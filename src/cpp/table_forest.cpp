@@ -18,7 +18,7 @@ namespace {
 
 constexpr int target_bits = 30;
 // Rows that go down one tree before the next is fetched from memory.
-constexpr std::size_t rows_per_block = 128;
+constexpr std::size_t rows_per_block = 2048;
 constexpr double degrees_of_freedom = 3.0;
 // Of Student's t with 3 degrees of freedom, at its middle.
 const double peak = 2.0 / (std::numbers::pi * std::sqrt(degrees_of_freedom));
@@ -58,7 +58,7 @@ void draw(const std::vector<std::uint32_t> &rows, std::size_t n, Random &random,
 TableForest::TableForest(const FeatureTable &table, const TreeParameters &parameters, const double *target,
                          std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed, std::size_t n_threads,
                          const Tick &on_tick)
-    : table_(table), steps_(table.n_rows()), n_pairs_(n_pairs), n_words_((table.n_rows() + 63) / 64) {
+    : table_(table), n_pairs_(n_pairs), n_words_((table.n_rows() + 63) / 64) {
     std::vector<std::uint32_t> usable;
     double high = -std::numeric_limits<double>::infinity();
     low_ = -high;
@@ -69,9 +69,11 @@ TableForest::TableForest(const FeatureTable &table, const TreeParameters &parame
         high = std::max(high, target[row]);
     }
     steps_per_unit_ = grid_scale(high - low_, target_bits);
-    for (const std::uint32_t row : usable) steps_[row] = grid_step(target[row], low_, steps_per_unit_, target_bits);
+    std::vector<std::int32_t> steps(table.n_rows());
+    for (const std::uint32_t row : usable) steps[row] = grid_step(target[row], low_, steps_per_unit_, target_bits);
 
     seen_.resize(n_pairs * n_words_);
+    members_.resize(2 * n_pairs);
     std::vector<std::optional<TableTree>> trees(2 * n_pairs);
     for_each_item(
         n_pairs, n_threads,
@@ -86,7 +88,10 @@ TableForest::TableForest(const FeatureTable &table, const TreeParameters &parame
                     seen_[pair * n_words_ + row / 64] |= std::uint64_t{1} << (row % 64);
                 }
                 for (std::size_t i = 0; i < 2; ++i) {
-                    trees[2 * pair + i].emplace(table_, parameters, std::move(samples[i]), steps_.data(), random());
+                    trees[2 * pair + i].emplace(table_, parameters, std::move(samples[i]), steps.data(), random());
+                    for (const std::uint32_t row : trees[2 * pair + i]->rows()) {
+                        members_[2 * pair + i].push_back(steps[row]);
+                    }
                 }
             };
         },
@@ -105,39 +110,39 @@ void TableForest::Distribution::mean_and_deviation(double &mean, double &deviati
 void TableForest::for_each_row(const AskedRows &rows, std::size_t n_threads, const Tick &on_tick,
                                const std::function<Use()> &make_use) const {
     struct Scratch {
-        std::vector<TableTree::Leaf> leaves;
-        Distribution distribution;
+        std::vector<const TableTree *> trees = std::vector<const TableTree *>(rows_per_block);
+        std::vector<TableTree::Leaf> leaves = std::vector<TableTree::Leaf>(rows_per_block);
+        std::vector<Distribution> distributions = std::vector<Distribution>(rows_per_block);
     };
+    const auto n_pairs = static_cast<double>(n_pairs_);
     const std::size_t n_blocks = (rows.n_rows + rows_per_block - 1) / rows_per_block;
     for_each_item(
         n_blocks, n_threads,
         [&](const std::atomic<bool> &) {
-            auto scratch = std::make_shared<Scratch>();
-            scratch->leaves.resize(n_pairs_ * rows_per_block);
-            return [&, scratch, use = make_use()](std::size_t block) {
+            return [&, scratch = std::make_shared<Scratch>(), use = make_use()](std::size_t block) {
                 const std::size_t begin = block * rows_per_block, end = std::min(begin + rows_per_block, rows.n_rows);
-                for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
-                    TableTree::Leaf *leaves = scratch->leaves.data() + pair * rows_per_block;
-                    const TableTree *trees[rows_per_block];
-                    for (std::size_t row = begin; row < end; ++row) {
-                        trees[row - begin] = &unseen_tree(pair, rows.fitted[row]);
-                    }
-                    TableTree::find(table_, trees, rows.features + begin * table_.n_features(), end - begin, leaves);
-                }
-                Distribution &distribution = scratch->distribution;
-                for (std::size_t row = begin; row < end; ++row) {
+                std::vector<Distribution> &distributions = scratch->distributions;
+                for (Distribution &distribution : distributions) {
                     distribution.values.clear();
                     distribution.weights.clear();
-                    for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
-                        const TableTree::Leaf &leaf = scratch->leaves[pair * rows_per_block + row - begin];
-                        const double weight = 1.0 / static_cast<double>(leaf.n_rows * n_pairs_);
-                        for (std::size_t i = 0; i < leaf.n_rows; ++i) {
-                            distribution.values.push_back(static_cast<double>(steps_[leaf.rows[i]]));
-                            distribution.weights.push_back(weight);
-                        }
-                    }
-                    use(row, distribution);
                 }
+                // All rows of the block through one tree before the next, so that it stays near the processor.
+                for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
+                    for (std::size_t row = begin; row < end; ++row) {
+                        scratch->trees[row - begin] = &trees_[unseen_tree(pair, rows.fitted[row])];
+                    }
+                    TableTree::find(table_, scratch->trees.data(), rows.features + begin * table_.n_features(),
+                                    end - begin, scratch->leaves.data());
+                    for (std::size_t row = begin; row < end; ++row) {
+                        const TableTree::Leaf &leaf = scratch->leaves[row - begin];
+                        const std::int32_t *members = members_[unseen_tree(pair, rows.fitted[row])].data() + leaf.first;
+                        Distribution &distribution = distributions[row - begin];
+                        distribution.values.insert(distribution.values.end(), members, members + leaf.n_rows);
+                        distribution.weights.insert(distribution.weights.end(), leaf.n_rows,
+                                                    1.0 / (static_cast<double>(leaf.n_rows) * n_pairs));
+                    }
+                }
+                for (std::size_t row = begin; row < end; ++row) use(row, distributions[row - begin]);
             };
         },
         [&](std::size_t n_done) { on_tick(std::min(n_done * rows_per_block, rows.n_rows)); });
@@ -181,7 +186,7 @@ void TableForest::quantiles(const AskedRows &rows, std::size_t n, double *quanti
     for_each_row(rows, n_threads, on_tick, [&]() -> Use {
         auto order = std::make_shared<std::vector<std::uint32_t>>();
         return [&, order](std::size_t row, Distribution &distribution) {
-            const std::vector<double> &values = distribution.values;
+            const std::vector<std::int32_t> &values = distribution.values;
             order->resize(values.size());
             std::iota(order->begin(), order->end(), 0);
             std::stable_sort(order->begin(), order->end(),
@@ -202,11 +207,11 @@ void TableForest::quantiles(const AskedRows &rows, std::size_t n, double *quanti
 
 void TableForest::add_weights(const AskedRows &row, double factor, double *weights) const {
     for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
-        const TableTree *tree = &unseen_tree(pair, row.fitted[0]);
+        const TableTree *tree = &trees_[unseen_tree(pair, row.fitted[0])];
         TableTree::Leaf leaf;
         TableTree::find(table_, &tree, row.features, 1, &leaf);
         const double weight = factor / static_cast<double>(leaf.n_rows * n_pairs_);
-        for (std::size_t i = 0; i < leaf.n_rows; ++i) weights[leaf.rows[i]] += weight;
+        for (std::size_t i = 0; i < leaf.n_rows; ++i) weights[tree->rows()[leaf.first + i]] += weight;
     }
 }
 

@@ -54,23 +54,25 @@ public:
 private:
     /// The distribution of one row.
     struct Distribution {
-        std::vector<double> values, weights;
+        std::vector<std::int32_t> values;
+        std::vector<double> weights;
         void mean_and_deviation(double &mean, double &deviation) const;
     };
 
     using Use = std::function<void(std::size_t row, Distribution &)>;
     void for_each_row(const AskedRows &rows, std::size_t n_threads, const Tick &on_tick,
                       const std::function<Use()> &make_use) const;
-    const TableTree &unseen_tree(std::size_t pair, std::int64_t fitted) const {
+    std::size_t unseen_tree(std::size_t pair, std::int64_t fitted) const {
         const bool first_has_seen = fitted >= 0 && (seen_[pair * n_words_ + fitted / 64] >> (fitted % 64) & 1) != 0;
-        return trees_[2 * pair + first_has_seen];
+        return 2 * pair + first_has_seen;
     }
 
     const FeatureTable &table_;
     /// The target as whole numbers: value = low + (step + middle) / steps_per_unit.
-    std::vector<std::int32_t> steps_;
     double low_, steps_per_unit_;
     std::vector<TableTree> trees_;
+    /// [tree]: the targets of its rows, in their order.
+    std::vector<std::vector<std::int32_t>> members_;
     std::size_t n_pairs_, n_words_;
     /// [pair][row]: whether the first tree has seen it.
     std::vector<std::uint64_t> seen_;

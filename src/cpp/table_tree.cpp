@@ -297,34 +297,41 @@ bool TableTree::category_goes_left(const FeatureTable &table, const Node &node, 
     return code < bins.size() ? is_in(set, bins[code]) : node.missing_left;
 }
 
-inline std::uint32_t TableTree::next(const FeatureTable &table, std::uint32_t place, const double *values) const {
-    const Node &node = nodes_[place];
-    const double value = values[node.feature];
-    // Without branches: they would be guessed wrong half of the time.
-    bool goes_left = (value <= node.threshold) | ((value != value) & node.missing_left);
-    if (node.kind == Kind::category) goes_left = category_goes_left(table, node, value);
-    return node.left + ((node.kind != Kind::leaf) & !goes_left);
-}
-
 void TableTree::find(const FeatureTable &table, const TableTree *const *trees, const double *rows, std::size_t n_rows,
                      Leaf *leaves) {
     // Some rows at a time: while one waits for memory, the others go on.
     constexpr std::size_t side_by_side = 8;
     const std::size_t n_features = table.n_features();
     for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
-        const std::size_t n = std::min(side_by_side, n_rows - begin);
-        std::uint32_t places[side_by_side] = {};
+        // The last rows are joined by copies of the first.
+        const double *values[side_by_side];
+        const TableTree *tree[side_by_side];
+        const Node *nodes[side_by_side];
+        std::uint32_t places[side_by_side];
+        for (std::size_t i = 0; i < side_by_side; ++i) {
+            const std::size_t row = begin + i < n_rows ? begin + i : begin;
+            tree[i] = trees[row];
+            nodes[i] = trees[row]->nodes_.data();
+            values[i] = rows + row * n_features;
+            places[i] = 0;
+        }
         for (bool moved = true; moved;) {
             moved = false;
-            for (std::size_t i = 0; i < n; ++i) {
-                const std::uint32_t next = trees[begin + i]->next(table, places[i], rows + (begin + i) * n_features);
+            for (std::size_t i = 0; i < side_by_side; ++i) {
+                const Node &node = nodes[i][places[i]];
+                const double value = values[i][node.feature];
+                // Without branches: they would be guessed wrong half of the time.
+                bool goes_left = (value <= node.threshold) | ((value != value) & node.missing_left);
+                if (node.kind == Kind::category) [[unlikely]] {
+                    goes_left = tree[i]->category_goes_left(table, node, value);
+                }
+                const std::uint32_t next = node.left + ((node.kind != Kind::leaf) & !goes_left);
                 moved |= next != places[i];
                 places[i] = next;
             }
         }
-        for (std::size_t i = 0; i < n; ++i) {
-            const auto [first, count] = trees[begin + i]->leaves_[places[i]];
-            leaves[begin + i] = {trees[begin + i]->rows_.data() + first, count};
+        for (std::size_t i = 0; i < side_by_side && begin + i < n_rows; ++i) {
+            leaves[begin + i] = tree[i]->leaves_[places[i]];
         }
     }
 }

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "feature_table.hpp"
@@ -21,10 +20,9 @@ struct TreeParameters {
 /// A regression tree that keeps the rows of its leaves.
 class TableTree {
 public:
-    /// The rows of a leaf.
+    /// Where the rows of a leaf are in `rows()`.
     struct Leaf {
-        const std::uint32_t *rows;
-        std::size_t n_rows;
+        std::uint32_t first, n_rows;
     };
 
     /// Grows a tree: each split is the one that lowers the squared error of the target most.
@@ -34,6 +32,9 @@ public:
     /// @param seed   of the features that splits try
     TableTree(const FeatureTable &table, const TreeParameters &parameters, std::vector<std::uint32_t> rows,
               const std::int32_t *target, std::uint64_t seed);
+
+    /// The sample, those of a leaf side by side, in ascending order.
+    const std::vector<std::uint32_t> &rows() const { return rows_; }
 
     /// The leaf of each row in a tree of its own choice. A value that is missing or a category that a split has not
     /// seen goes where the split sends it, or with the majority.
@@ -60,15 +61,13 @@ private:
 
     static bool is_in(const BinSet &set, std::uint8_t bin) { return (set[bin / 64] >> (bin % 64) & 1) != 0; }
     bool category_goes_left(const FeatureTable &table, const Node &node, double value) const;
-    std::uint32_t next(const FeatureTable &table, std::uint32_t place, const double *values) const;
 
     friend class TreeGrower;
 
     std::vector<Node> nodes_;
     std::vector<BinSet> sets_;
-    /// By node: the first row of a leaf, and how many it has.
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> leaves_;
-    /// Those of a leaf side by side.
+    /// By node; of no use where that is no leaf.
+    std::vector<Leaf> leaves_;
     std::vector<std::uint32_t> rows_;
 };
 
