@@ -1,0 +1,228 @@
+"""The distribution of a column given other columns, learned from a whole table, and how surprising a value is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._core import FeatureTable, Forest
+from paribus.trend import LinearTrend, fit_trend
+from paribus.values import Floats
+
+Positions = npt.NDArray[np.int64]
+Tick = Callable[[int], object]
+
+# Half a deviation of a normal distribution, as a share of its mean absolute deviation.
+WIDTH = 0.5 * np.sqrt(np.pi / 2.0)
+# Contexts in which the target hardly varies are smoothed as if it varied by this share of what is usual.
+LEAST_SHARE = 0.5
+# The smoothing of the whole column, which has many more values than a context has.
+WIDTH_OF_ALL = 0.3 * np.sqrt(np.pi / 2.0)
+# Values that stand for the whole column.
+MOST_ATOMS = 400
+# Rows that tell as much of how a forest does as all of them would.
+ENOUGH_ROWS = 50_000
+ENOUGH_FOR_A_MEDIAN = 2_000
+N_ROUNDS = 50
+DEGREES_OF_FREEDOM = 3.0
+# Of Student's t with 3 degrees of freedom, at its middle.
+PEAK = 2.0 / (np.pi * np.sqrt(DEGREES_OF_FREEDOM))
+# A range so much smaller than the target's is rounding.
+NEGLIGIBLE = 1e-12
+# Small enough for the processor's cache.
+ROWS_AT_A_TIME = 1_000
+
+
+@dataclass(frozen=True)
+class ForestSettings:
+    """How forests are grown."""
+
+    n_pairs: int
+    max_features: int
+    min_samples_leaf: int
+    max_samples: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Rows that a distribution is wanted for."""
+
+    rows: Floats
+    """[row][column of the table]; categories as codes."""
+    fitted: Positions
+    """The fitted row that each one is, or -1."""
+    n_threads: int = 1
+    tick: Tick | None = None
+
+
+class WholeColumn:
+    """The view that the other columns say nothing: the distribution is that of the whole column."""
+
+    def __init__(self, target: Floats) -> None:
+        values = np.sort(target[~np.isnan(target)])
+        n = min(len(values), MOST_ATOMS)
+        self._has_all = n == len(values)
+        self.atoms: Floats = values[((np.arange(n) + 0.5) / n * len(values)).astype(np.int64)]
+        self._scale = WIDTH_OF_ALL * mean_deviation(self.atoms)
+
+    def surprises(self, asked: Asked, values: Floats) -> Floats:
+        """Minus the logarithm of the smooth density at the values. A fitted row does not count itself."""
+        found = np.empty(len(values))
+        for begin in range(0, len(values), ROWS_AT_A_TIME):
+            block = slice(begin, begin + ROWS_AT_A_TIME)
+            kernels = student(values[block, None], self.atoms, self._scale)
+            n = np.full(len(kernels), len(self.atoms))
+            if self._has_all:
+                own = np.flatnonzero((asked.fitted[block] >= 0) & ~np.isnan(values[block]))
+                kernels[own, np.searchsorted(self.atoms, values[block][own])] = 0.0
+                n[own] -= 1
+            found[block] = -np.log(kernels.sum(axis=1) / n)
+        return found
+
+    def density(self, at: Floats) -> Floats:
+        """The smooth density at some values."""
+        return np.asarray(student(at[:, None], self.atoms, self._scale).mean(axis=1))
+
+
+class ForestView:
+    """The view of a forest: the distribution is that of the rows that share the row's leaves.
+
+    With a trend, it is that of their distances from the trend, put around the row's own place on it.
+    """
+
+    def __init__(self, target: Floats, trend: LinearTrend | None, features: npt.NDArray[np.uint16]) -> None:
+        self.target = target
+        """What the forest is grown for: the column itself, or the distances from the trend."""
+        self.trend = trend
+        self._features = features
+        self._least = 0.0
+
+    def grow(self, table: FeatureTable, settings: ForestSettings, seed: int, n_threads: int) -> None:
+        """Grows the forest."""
+        n_usable = int((~np.isnan(self.target)).sum())
+        self.forest = Forest(
+            table,
+            self.target,
+            self._features,
+            settings.max_features,
+            settings.min_samples_leaf,
+            settings.n_pairs,
+            min(n_usable // 2, settings.max_samples),
+            seed,
+            n_threads,
+        )
+
+    def measure(self, asked: Asked) -> None:
+        """Learns from some rows how much the target usually varies in a context."""
+        deviations = self.forest.deviations(asked.rows, asked.fitted, asked.n_threads)
+        usual = float(np.median(deviations)) or float(deviations.mean())
+        self._least = LEAST_SHARE * (usual or NEGLIGIBLE * mean_deviation(self.target[~np.isnan(self.target)]))
+
+    def surprises(self, asked: Asked, values: Floats) -> Floats:
+        """Minus the logarithm of the smooth density at the values."""
+        away = values - self.centers(asked, values)
+        return self.forest.surprises(asked.rows, asked.fitted, away, WIDTH, self._least, asked.n_threads)
+
+    def centers(self, asked: Asked, values: Floats) -> Floats:
+        """What the trend expects of each row. A fitted one is judged as if the trend had not seen it."""
+        if self.trend is None:
+            return np.zeros(len(values))
+        expected = self.trend.predict(asked.rows[:, self._features])
+        own = asked.fitted >= 0
+        expected[own] = (values - self.target[asked.fitted])[own]
+        return expected
+
+    def quantiles(self, asked: Asked, values: Floats, n: int) -> Floats:
+        """[row][n]: the quantiles at the middles of n equal shares."""
+        found = self.forest.quantiles(asked.rows, asked.fitted, n, asked.n_threads)
+        return np.asarray(found + self.centers(asked, values)[:, None])
+
+
+class ConditionalColumn:
+    """The distribution of a column given others: several views of it, mixed.
+
+    Each view counts as much as it deserves by how well it foresees rows that it has not seen: the shares are those that
+    make the fitted values most likely, each value judged without its own row.
+
+    Parameters
+    ----------
+    target : array
+        The column.
+    whole : WholeColumn
+        Its distribution when nothing else is known.
+    features : array
+        The columns of the table that it is conditioned on.
+    """
+
+    def __init__(self, target: Floats, whole: WholeColumn, features: npt.NDArray[np.uint16]) -> None:
+        self._target = target
+        self._features = features
+        self._whole = whole
+
+    def fit(
+        self,
+        table: FeatureTable,
+        rows: Floats,
+        categorical: npt.NDArray[np.uint8],
+        settings: ForestSettings,
+        seed: int,
+        n_threads: int,
+    ) -> Floats:
+        """Learns the views and their shares. Returns how surprising each fitted value is."""
+        used = rows[:, self._features]
+        trend, residuals = fit_trend(used, categorical[self._features], self._target)
+        self.views = [ForestView(self._target, None, self._features)]
+        if np.nanmax(residuals) - np.nanmin(residuals) > NEGLIGIBLE * (np.nanmax(self._target) - np.nanmin(self._target)):
+            self.views.append(ForestView(residuals, trend, self._features))
+        known = np.flatnonzero(~np.isnan(self._target))
+        some = known[:: -(-len(known) // ENOUGH_FOR_A_MEDIAN)]
+        for view in self.views:
+            view.grow(table, settings, seed, n_threads)
+            view.measure(Asked(rows[some], some, n_threads))
+        asked = Asked(rows, np.arange(len(rows)), n_threads)
+        surprises = self._surprises_of_views(asked, self._target)
+        self.shares = fit_shares(surprises[:, known[:: -(-len(known) // ENOUGH_ROWS)]])
+        mixed = mix(surprises, self.shares)
+        self.usual = float(np.median(mixed[known]))
+        return mixed - self.usual
+
+    def surprises(self, asked: Asked, values: Floats) -> Floats:
+        """How much more surprising each value is than a usual one, in nats; NaN for a value that is missing."""
+        return mix(self._surprises_of_views(asked, values), self.shares) - self.usual
+
+    def _surprises_of_views(self, asked: Asked, values: Floats) -> Floats:
+        return np.array([view.surprises(asked, values) for view in (self._whole, *self.views)])
+
+
+def fit_shares(surprises: Floats) -> Floats:
+    """The shares of views, [view][row], that make the rows most likely together.
+
+    >>> fit_shares(np.array([[1.0, 1.0, 1.0], [4.0, 4.0, 0.0]])).round(2)
+    array([0.67, 0.33])
+    """
+    likelihoods = np.exp(surprises.min(axis=0) - surprises)
+    shares = np.full(len(surprises), 1.0 / len(surprises))
+    for _ in range(N_ROUNDS):
+        belief = shares[:, None] * likelihoods
+        shares = (belief / belief.sum(axis=0)).mean(axis=1)
+    return shares
+
+
+def mix(surprises: Floats, shares: Floats) -> Floats:
+    """The surprise of a mixture of views: [view][row] -> [row]."""
+    least = surprises.min(axis=0)
+    return np.asarray(least - np.log(np.tensordot(shares, np.exp(least - surprises), 1)))
+
+
+def student(values: Floats, centers: Floats, scale: float) -> Floats:
+    """The density of Student's t with 3 degrees of freedom."""
+    return np.asarray(PEAK / scale / (1.0 + ((values - centers) / scale) ** 2 / DEGREES_OF_FREEDOM) ** 2)
+
+
+def mean_deviation(values: Floats) -> float:
+    """The mean absolute deviation from the mean."""
+    return float(np.abs(values - values.mean()).mean())
