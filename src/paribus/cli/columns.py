@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paribus.cli.options import RoleOptions
 from paribus.reading import Wanted
+from paribus.reading.columns import moment, number
 from paribus.table import find_key
 
 
@@ -69,3 +71,20 @@ def find_column(option: str, name: str, names: list[str]) -> None:
         find_key(name, names, "column")
     except ValueError as error:
         raise ValueError(f"{option}: {error}") from None
+
+
+def check_look(name: str, known: Iterable[str], found: Iterable[str | None]) -> None:
+    """Says so if a column of texts looks altogether different than when the model was made.
+
+    Codes such as 007 are texts, so that numbers in the place of names would only be categories nobody has seen.
+    """
+    held, holds = ({_look(text) for text in texts if text is not None} for texts in (known, found))
+    if held and holds and not held & holds:
+        was, now = (" and ".join(sorted(looks)) for looks in (held, holds))
+        raise ValueError(f"column '{name}' held {was} at fit and holds {now} here: is this the right table?")
+
+
+def _look(text: str) -> str:
+    if number(text) is not None:
+        return "numbers"
+    return "text" if moment(text) is None else "points in time"

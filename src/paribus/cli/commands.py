@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paribus.cli.columns import ChosenColumns, find_column
+from paribus.cli.columns import ChosenColumns, check_look, find_column
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_folder, check_outputs
@@ -28,7 +28,7 @@ from paribus.parameters import check_parameters
 from paribus.reading import ReadTable, Wanted
 from paribus.reading.columns import all_columns
 from paribus.score_file import Scores, check_score_file, write_scores
-from paribus.table import NamedRows
+from paribus.table import NamedRows, Table
 
 if TYPE_CHECKING:
     from paribus import QCAD
@@ -124,6 +124,10 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         strict=True,
     )
     table = source.read(lambda there: _check_columns(wanted, id, there))
+    for name in sorted(texts):
+        known = [value for value in detector.categories_[name] if isinstance(value, str)]
+        check_look(name, known, table.columns[name])
+    _note_missing(table, names)
     start = time.perf_counter()
     partial = detector.partial_scores(table.columns)
     total = scoring.total(np.column_stack(list(partial.values())))
@@ -205,6 +209,13 @@ def _check_columns(wanted: Wanted, id: str | None, there: list[str]) -> Wanted:
     for name in wanted.names or []:
         find_column("--id" if name == id else "the model needs a column", name, there)
     return wanted
+
+
+def _note_missing(table: ReadTable, names: list[str]) -> None:
+    columns = Table(table.columns)
+    for name in names:
+        if not columns.has_values(columns.find_column(name)):
+            note(f"{table.name}: column '{name}' has no values at all, so no row is compared by it")
 
 
 def _wants_bar() -> bool:

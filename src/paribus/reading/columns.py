@@ -19,6 +19,8 @@ from paribus.values import is_missing
 
 # How a column of numbers says that there is none, in lower case. In a column of texts these are texts.
 MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?", "."})
+# How texts spell truth values, in lower case.
+TRUTHS = {"true": True, "false": False}
 # A column with so many numbers among its values is one of numbers, with mistakes.
 MOSTLY = 0.5
 
@@ -93,8 +95,8 @@ def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.
     kinds = {type(cell) for cell in cells if cell is not None}
     if raw.wanted.strict:
         _check_simple(raw, name, cells, kinds)
-    if kinds and kinds <= {bool, np.bool_} and name not in raw.wanted.numbers:
-        return _objects(cells)
+    if name not in raw.wanted.numbers and (truths := _truths(cells)) is not None:
+        return truths
     if (moments := _moments(cells, kinds)) is not None:
         return moments
     floats = [math.nan if _is_blank(cell) else number(cell) for cell in cells]
@@ -164,6 +166,21 @@ def _objects(values: Iterable[Any]) -> npt.NDArray[Any]:
     column = np.empty(len(listed), dtype=object)
     column[:] = listed
     return column
+
+
+def _truths(cells: list[Any]) -> npt.NDArray[Any] | None:
+    """The cells as truth values, if all that are not blank are or spell one."""
+    found: list[bool | None] = []
+    for cell in cells:
+        if isinstance(cell, bool | np.bool_):
+            found.append(bool(cell))
+        elif _is_blank(cell):
+            found.append(None)
+        elif isinstance(cell, str) and (word := cell.lower()) in TRUTHS:
+            found.append(TRUTHS[word])
+        else:
+            return None
+    return _objects(found) if any(truth is not None for truth in found) else None
 
 
 def _moments(cells: list[Any], kinds: set[type]) -> npt.NDArray[Any] | None:
