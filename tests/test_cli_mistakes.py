@@ -82,7 +82,7 @@ def test_mistakes_of_the_installed_command(days: Path, tmp_path: Path) -> None:
     bad.write_text("month,rain\nMay,1\nJune\n")
     result = run("detect", "bad.csv", "-c", "month", "-b", "rain", cwd=tmp_path)
     assert result.returncode == 2
-    assert result.stderr == "paribus: bad.csv, line 3: it has 1 value and the first line 2, with ',' between them\n"
+    assert result.stderr == "paribus: bad.csv, line 3: it has 1 value and the first line 2, with commas between them\n"
     assert result.stdout == ""
     result = run("detect", "bad.csv", "-c", "month", "--debug", cwd=tmp_path)
     assert result.returncode not in (0, 2)

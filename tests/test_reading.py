@@ -131,7 +131,7 @@ def test_file_names_are_taken_literally(tmp_path: Path, name: str) -> None:
         (b"", "t.csv is empty"),
         (b"\n\n", "t.csv is empty"),
         (b"a,b\n", "t.csv: there are no rows"),
-        (b"a,b\n1,2\n3\n", "t.csv, line 3: it has 1 value and the first line 2, with ',' between them"),
+        (b"a,b\n1,2\n3\n", "t.csv, line 3: it has 1 value and the first line 2, with commas between them"),
         (b'a,b\n"1\n1",2\n3,4,5\n', "t.csv, line 4: it has 3 values and the first line 2"),
         (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'"),
         (b'a,b\n1,"2\n3,4\n', "t.csv, line 2: a quote is opened here and never closed"),
@@ -318,6 +318,36 @@ def test_separators_are_found() -> None:
     assert find_separator(["a,b", "1,2", "3"]) == ","
     assert find_separator(["a b", "1  2"]) == " "
     assert find_separator(["a,b", '"x;y;z",1', '"p;q",2']) == ","
+    assert find_separator(["a,b", "x;y,1", "p;q,2"]) == ","
+    assert find_separator(["tag;x,b", "a;1,2", "3,4", "5,6", "7,8"]) == ","
+    assert find_separator(["a b", "1,5 2,5", "3,5 4,5"]) == " "
+    assert find_separator(["a;b", "1", "2"]) == ";"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t"])
+@pytest.mark.parametrize("n_short", [1, 4])
+def test_words_and_decimal_commas_do_not_hide_a_ragged_row(tmp_path: Path, separator: str, n_short: int) -> None:
+    """Tests that a line that is too short is named, although spaces or commas would split all lines alike."""
+    rows = [["full name", "the load"], *([f"John Smith{row}", "7.5"] for row in range(9))]
+    lines = [separator.join(row) for row in rows]
+    lines[5 : 5 + n_short] = ["Jane Doe"] * n_short
+    with pytest.raises(ValueError, match=r"t.csv, line 6: it has 1 value and the first line 2"):
+        read_bytes(tmp_path, "\n".join(lines))
+    if separator != ",":
+        lines = [line.replace(".", ",").replace("Jane Doe", "1,5") for line in lines]
+        with pytest.raises(ValueError, match=r"t.csv, line 6: it has 1 value and the first line 2"):
+            read_bytes(tmp_path, "\n".join(lines))
+
+
+def test_a_name_that_promises_tabs(tmp_path: Path) -> None:
+    """Tests that tabs are taken for the separator where there are some, and that others are found with a note."""
+    notes: list[str] = []
+    check_small_table(read_bytes(tmp_path, CSV, "t.tsv", note=notes.append))
+    assert notes == ["t.tsv: there are no tabs in it, so commas are taken for what separates values"]
+    table = read_bytes(tmp_path, "a,b\tc,d\n1,2\t3,4\n", "t.tab", note=lambda _: None)
+    assert list(table.columns) == ["a,b", "c,d"]
+    with pytest.raises(ValueError, match=r"t.tsv, line 3: it has 1 value and the first line 2, with tabs between"):
+        read_bytes(tmp_path, "a,b\tc\n1,2\t3\n4,5\n6,7\n8,9", "t.tsv")
 
 
 @pytest.fixture
