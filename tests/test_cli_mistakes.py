@@ -222,3 +222,20 @@ def test_a_column_without_values_is_noted(days: Path, tmp_path: Path) -> None:
         code, _, err = invoke("score", tmp_path / "m", tmp_path / "new.csv")
         assert code == 0
         assert err.startswith(f"paribus: new.csv: column '{name}' has no values at all, so no row is compared by it\n")
+
+
+def test_names_that_parquet_cannot_hold_are_refused_before_the_work(tmp_path: Path) -> None:
+    """Tests that nothing is fitted or scored if the file of scores could not be written."""
+    path = tmp_path / "t.csv"
+    path.write_text("c,rain,Rain\n" + "".join(f"{row % 3},{row},{row}\n" for row in range(30)))
+    assert invoke("fit", path, "-c", "c", "-m", tmp_path / "m", "--n-trees", 2)[0] == 0
+    expected = "both 'rain' and 'Rain', which differ only in case: write .csv or .jsonl\n"
+    for arguments in (
+        ["detect", path, "-c", "c"],
+        ["detect", path, "-c", "c", "-b", "Rain,rain"],
+        ["score", tmp_path / "m", path],
+    ):
+        code, out, err = invoke(*arguments, "--out", tmp_path / "s.parquet")
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.endswith(expected) or err.endswith(expected.replace("'rain' and 'Rain'", "'Rain' and 'rain'"))
+    assert invoke("detect", path, "-c", "c", "-b", "rain", "--out", tmp_path / "s.parquet")[0] == 0

@@ -55,7 +55,7 @@ def detect(
     if out is not None:
         check_score_file(out)
     check_outputs([source.file], {"--out": out, "--report": report})
-    detector, table = _fit(source, roles, parameters)
+    detector, table = _fit(source, roles, parameters, out=out)
     scores = Scores(
         detector.anomaly_scores_, dict(detector.partial_scores_), -detector.offset_, _labels(table, roles.id)
     )
@@ -114,6 +114,8 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
 
     detector = QCAD.load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
     check_parameters(detector)
+    if out is not None:
+        check_score_file(out, detector.behavioral_features_)
     names = [*detector.contextual_features_, *detector.behavioral_features_]
     # Codes such as 007 were texts when the model was made, so they are texts now.
     texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
@@ -167,14 +169,24 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
 
 
 def _fit(
-    source: Source, roles: RoleOptions, parameters: dict[str, Any], asked: str | None = None
+    source: Source,
+    roles: RoleOptions,
+    parameters: dict[str, Any],
+    *,
+    asked: str | None = None,
+    out: Path | None = None,
 ) -> tuple[QCAD, ReadTable]:
-    """A detector that has learnt from the table. `asked`: a row that must be there, or the work would be in vain."""
+    """A detector that has learnt from the table. The work would be in vain without the row that is `asked` about, or
+    with names that the file of scores cannot hold.
+    """
     chosen = ChosenColumns(roles)
     check_parameters(SimpleNamespace(progress=False, **parameters))
     table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
+    if out is not None:
+        others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
+        check_score_file(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
     from paribus import QCAD
 
     detector = QCAD(

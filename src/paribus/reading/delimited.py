@@ -92,9 +92,7 @@ class _Look:
             counts = []
         several = Counter(n for n in counts if n > 1)
         n_lines = max(1, len(counts))
-        return cls(
-            separator, counts[:1] > [1], several.total() / n_lines, max(several.values(), default=0) / n_lines
-        )
+        return cls(separator, counts[:1] > [1], several.total() / n_lines, max(several.values(), default=0) / n_lines)
 
 
 def find_separator(sample: list[str]) -> str:
