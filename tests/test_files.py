@@ -95,7 +95,7 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_a_full_device_is_named() -> None:
     """Tests that an error of a device names it, too."""
     with (
-        pytest.raises(OSError, match="^cannot write '/dev/full': no space left on device$"),
+        pytest.raises(OSError, match=r"^cannot write '/dev/full': no space left on device$"),
         atomic_write("/dev/full") as file,
     ):
         file.write(b"x" * 100_000)

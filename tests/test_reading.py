@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -175,6 +176,18 @@ def test_what_is_no_file_is_explained(tmp_path: Path, monkeypatch: pytest.Monkey
         read(str(tmp_path / "days.csv"), sql="days")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(ValueError, match=r"standard input is empty"):
+        read("-")
+
+
+def test_a_pipe_that_cannot_be_kept_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a temporary folder without room is one sentence."""
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CSV.encode())))
+    monkeypatch.setattr("shutil.copyfileobj", fail)
+    with pytest.raises(OSError, match=r"kept in a temporary file, and that failed \(no space left on device\)"):
         read("-")
 
 

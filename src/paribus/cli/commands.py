@@ -24,6 +24,7 @@ from paribus.cli.pictures import check_formats, require_matplotlib, save_picture
 from paribus.cli.printing import print_anomalies, print_explanation, print_json
 from paribus.explanation import Explanation
 from paribus.formatting import listed, plain
+from paribus.loading import loading
 from paribus.parameters import check_parameters
 from paribus.reading import ReadTable, Wanted
 from paribus.reading.columns import all_columns
@@ -110,7 +111,8 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     if out is not None:
         check_score_file(out)
     check_outputs([source.file, str(model)], {"--out": out})
-    from paribus import QCAD, scoring
+    with loading():
+        from paribus import QCAD, scoring
 
     detector = QCAD.load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
     check_parameters(detector)
@@ -176,8 +178,9 @@ def _fit(
     asked: str | None = None,
     out: Path | None = None,
 ) -> tuple[QCAD, ReadTable]:
-    """A detector that has learnt from the table. The work would be in vain without the row that is `asked` about, or
-    with names that the file of scores cannot hold.
+    """A detector that has learnt from the table.
+
+    The work would be in vain without the row that is `asked` about, or with names that `out` cannot hold.
     """
     chosen = ChosenColumns(roles)
     check_parameters(SimpleNamespace(progress=False, **parameters))
@@ -187,7 +190,8 @@ def _fit(
     if out is not None:
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
         check_score_file(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
-    from paribus import QCAD
+    with loading():
+        from paribus import QCAD
 
     detector = QCAD(
         chosen.contextual or [],

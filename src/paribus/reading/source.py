@@ -44,10 +44,11 @@ class Source:
         """A file on disk that holds these bytes; a copy if there is none."""
         if self.file is not None:
             return Path(self.file)
-        copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="paribus-"))  # noqa: SIM115
-        with damage_explained(self.name):
-            shutil.copyfileobj(self.stream, copy)
-        copy.flush()
+        with _no_room_explained():
+            copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="paribus-"))  # noqa: SIM115
+            with damage_explained(self.name):
+                shutil.copyfileobj(self.stream, copy)
+            copy.flush()
         return Path(copy.name)
 
 
@@ -78,6 +79,20 @@ def damage_explained(name: str) -> Iterator[None]:
         raise ValueError(f"{name}: the compressed file is damaged ({error})") from None
 
 
+@contextmanager
+def _no_room_explained() -> Iterator[None]:
+    """Says so in one sentence if what comes through a pipe cannot be kept."""
+    try:
+        yield
+    except gzip.BadGzipFile:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise OSError(
+            f"what is read is kept in a temporary file, and that failed ({reason}): TMPDIR names a folder"
+        ) from None
+
+
 def _open_file(source: str, stack: ExitStack) -> BinaryIO:
     try:
         mode = os.stat(source).st_mode
@@ -104,8 +119,9 @@ def _standard_input(stack: ExitStack) -> BinaryIO:
 
 def _spooled(stream: BinaryIO, stack: ExitStack) -> BinaryIO:
     spooled = stack.enter_context(tempfile.SpooledTemporaryFile(SPOOL, prefix="paribus-"))  # noqa: SIM115
-    shutil.copyfileobj(stream, spooled)
-    spooled.seek(0)
+    with _no_room_explained():
+        shutil.copyfileobj(stream, spooled)
+        spooled.seek(0)
     return cast(BinaryIO, spooled)
 
 
