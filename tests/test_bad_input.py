@@ -48,6 +48,9 @@ from tables import BEHAVIOR, CONTEXT, mixed_table
         ({"bootstrap": "yes"}, TypeError, "bootstrap is 'yes'"),
         ({"progress": 3}, TypeError, "progress is 3"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
+        ({"random_state": 1.5}, ValueError, "random_state is 1.5: it must be a whole number from 0 to 4,294,967,295"),
+        ({"random_state": -1}, ValueError, "random_state is -1: it must be a whole number"),
+        ({"random_state": "7"}, ValueError, "random_state is '7': it must be a whole number"),
     ],
 )
 def test_wrong_parameters_are_named(parameters: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -177,6 +177,17 @@ def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> No
     assert (tmp_path / "m.paribus").read_bytes() == before
 
 
+def test_a_model_with_roles_by_position_scores_a_file_by_name(days: Path, tmp_path: Path) -> None:
+    """Tests that a detector from Python that knows columns by position finds those of a file."""
+    table = {name: values[:300] for name, values in datasets.load("weather").table.items()}
+    places = [list(table).index(name) for name in ("elevation", "zone", "rain")]
+    detector = QCAD(places[:2], places[2:], n_trees=3).fit(table)
+    detector.save(tmp_path / "m")
+    code, out, err = invoke("score", tmp_path / "m", days, "--id", "station", "--json", "--top", 1)
+    assert code == 0, err
+    assert json.loads(out)["top"][0]["row"] == f"s{detector.anomaly_scores_.argmax()}"
+
+
 def test_codes_with_zeros_in_front_stay_codes(tmp_path: Path) -> None:
     """Tests that numbers named categorical are texts, at fit and when other rows are scored."""
     path = tmp_path / "t.csv"

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from paribus import QCAD
@@ -40,11 +41,20 @@ from shell import COMMAND, QUICK, ROLES, invoke, run
         ),
         (["detect", "DAYS", "-c", "month", "--categorical", "rain"], "only contextual columns can be categorical"),
         (["detect", "DAYS", "-c", "month", "--clip", "much"], "--clip is 'much': it must be a number or none"),
-        (["detect", "DAYS", "-c", "month", "--clip", "0"], "clip is 0"),
-        (["detect", "DAYS", "-c", "month", "--contamination", "0.9"], "contamination is 0.9"),
-        (["detect", "DAYS", "-c", "month", "--max-features", "0"], "max_features is 0"),
-        (["detect", "DAYS", "-c", "month", "--n-trees", "0"], "n_trees is 0"),
-        (["detect", "DAYS", "-c", "month", "--n-jobs", "0"], "n_jobs is 0"),
+        (["detect", "DAYS", "-c", "month", "--clip", "0"], "--clip is 0"),
+        (["detect", "DAYS", "-c", "month", "--contamination", "0.9"], "--contamination is 0.9: it must be a share"),
+        (["detect", "DAYS", "-c", "month", "--max-features", "0"], "--max-features is 0"),
+        (["detect", "DAYS", "-c", "month", "--n-trees", "0"], "--n-trees is 0"),
+        (["detect", "DAYS", "-c", "month", "--n-jobs", "0"], "--n-jobs is 0"),
+        (["detect", "DAYS", "-c", "month", "--clip", "-1"], "from 1e-9 to 1e9, or none for no cap"),
+        (
+            ["detect", "DAYS", "-c", "month", "--random-state", "1.5"],
+            "--random-state is 1.5: it must be a whole number",
+        ),
+        (["detect", "DAYS", "-c", "month", "--random-state", "-1"], "--random-state is -1: it must be a whole number"),
+        (["detect", "DAYS", "-c", ""], "--context names no column: say --context COLUMN,COLUMN"),
+        (["detect", "DAYS", "-c", "month", "-b", " , "], "--behavior names no column: say --behavior COLUMN,COLUMN"),
+        (["detect", "DAYS", "-c", "month", "--categorical", ""], "--categorical names no column"),
         (["detect", "DAYS", "-c", "month", "--top", "0"], "--top"),
         (["detect", "DAYS", "-c", "month", "--out", "s.xls"], "its name must end in one of .csv"),
         (["detect", "DAYS", "-c", "month", "--out", "no/s.csv"], "there is no folder 'no'"),
@@ -307,3 +317,22 @@ def test_names_that_parquet_cannot_hold_are_refused_before_the_work(tmp_path: Pa
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert err.endswith(expected)
     assert invoke("detect", path, "-c", "c", "-b", "rain", "--out", tmp_path / "s.parquet")[0] == 0
+
+
+def test_the_library_speaks_as_the_shell_does(days: Path, tmp_path: Path) -> None:
+    """Tests that parameters are called by their options, rows are rows, and a model of an array is explained."""
+    lines = days.read_text().splitlines()
+    (tmp_path / "t.csv").write_text("\n".join(lines[:2]))
+    err = invoke("detect", tmp_path / "t.csv", *ROLES)[2]
+    assert err == (
+        "paribus: a row needs others to be compared with: the table has 1 row(s), "
+        "and 1 of them with a behavioural value\n"
+    )
+    (tmp_path / "t.csv").write_text("\n".join(lines[:9]))
+    code, _, err = invoke("detect", tmp_path / "t.csv", *ROLES, "--n-neighbors", 99)
+    assert code == 0
+    assert err.startswith("paribus: --n-neighbors is 99, but a row has only 7 others: these are used\n")
+    QCAD([0], [1], n_trees=2).fit(np.random.default_rng(0).random((20, 2))).save(tmp_path / "m")
+    code, out, err = invoke("score", tmp_path / "m", days)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("paribus: m was made from a table without column names")

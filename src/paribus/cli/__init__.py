@@ -280,7 +280,9 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         name = f"{error.filename}: " if error.filename is not None else ""
         return f"{name}{(error.strerror or str(error)).lower()}"
-    return str(error) or type(error).__name__
+    from paribus.cli.messages import in_shell_words
+
+    return in_shell_words(str(error)) or type(error).__name__
 
 
 def _stop(message: str, code: int) -> NoReturn:

@@ -25,8 +25,8 @@ class ChosenColumns:
         """Finds the names, and says what to read."""
         typed = self.typed
         self.contextual = resolve("--context", typed.context, names)
-        self.behavioral = resolve("--behavior", typed.behavior, names) or None
-        self.categorical = resolve("--categorical", typed.categorical, names) or None
+        self.behavioral = resolve("--behavior", typed.behavior, names) if typed.behavior else None
+        self.categorical = resolve("--categorical", typed.categorical, names) if typed.categorical else None
         texts = [*(self.categorical or [])]
         if typed.id is not None:
             find_column("--id", typed.id, names)
@@ -49,6 +49,8 @@ def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:
         for part in parts:
             find_column(option, part, names)
             found.append(part)
+    if not found:
+        raise ValueError(f"{option} names no column: say {option} COLUMN,COLUMN")
     return found
 
 

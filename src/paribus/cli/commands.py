@@ -118,6 +118,11 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     check_parameters(detector)
     if out is not None:
         check_score_file(out, detector.behavioral_features_)
+    if detector._fitted.table.names is None:
+        raise ValueError(
+            f"{model.name} was made from a table without column names, so it cannot tell the columns of a file apart: "
+            "make it from a table with names, or use it in Python"
+        )
     names = [*detector.contextual_features_, *detector.behavioral_features_]
     # Codes such as 007 were texts when the model was made, so they are texts now.
     texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
@@ -133,11 +138,16 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         check_look(name, known, table.columns[name])
     _note_missing(table, names)
     start = time.perf_counter()
-    partial = detector.partial_scores(table.columns)
+    rows = table.columns
+    if not detector._fitted.roles.by_name:
+        # Roles by position: all columns of the fit must be there, though nobody looks at those without a role.
+        nothing = np.full(table.n_rows, np.nan)
+        rows = {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
+    partial = detector.partial_scores(rows)
     total = scoring.total(np.column_stack(list(partial.values())))
     scores = Scores(total, partial, -detector.offset_, _labels(table, id))
     highest = scores.highest(top)
-    strangest = {name: values[highest] for name, values in table.columns.items()}
+    strangest = {name: values[highest] for name, values in rows.items()}
     explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
     if n_unscored := int(np.isnan(total).sum()):
         note(f"{n_unscored:,} row(s) get no score, for want of a behavioural value in them or in their reference group")

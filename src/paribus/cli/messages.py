@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -18,6 +20,26 @@ def one_line(text: object) -> str:
     return plain(text, LONGEST)
 
 
+def in_shell_words(text: str) -> str:
+    """What the library says of its parameters, as one who types options says it.
+
+    >>> in_shell_words("clip is -1: it must be a number from 1e-9 to 1e9, or None for no cap")
+    '--clip is -1: it must be a number from 1e-9 to 1e9, or none for no cap'
+    >>> in_shell_words("the table has n_samples = 1; try a larger n_neighbors")
+    'the table has 1 row(s); try a larger --n-neighbors'
+    """
+    from paribus.cli.options import parameters
+
+    names = list(inspect.signature(parameters).parameters)
+    if text.startswith(tuple(f"{name} is " for name in names)):
+        text = f"--{text}".replace("None", "none")
+    for name in names:
+        if "_" in name:
+            # Not where it is the name of a column.
+            text = re.sub(rf"(?<!['\w-])(--)?{name}(?!['\w])", f"--{name.replace('_', '-')}", text)
+    return re.sub(r"\bn_samples = (\d+)", r"\1 row(s)", text)
+
+
 def note(text: object) -> None:
     """Something that a person should know."""
     print(f"paribus: {one_line(text)}", file=sys.stderr)
@@ -29,7 +51,7 @@ def warnings_as_notes() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if issubclass(category, UserWarning):
-            note(message)
+            note(in_shell_words(str(message)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
