@@ -140,6 +140,15 @@ def test_a_column_must_hold_what_it_held_at_fit(tmp_path: Path, held: str, loade
         assert (detector.score_samples(flags.astype({"age": float})) == detector.score_samples(flags)).all()
 
 
+def test_a_context_without_values_is_noted() -> None:
+    """Tests that a contextual column of missing values is used, with a warning that names it."""
+    frame = mixed_table(30, missing=0.0).assign(load=np.nan)
+    with pytest.warns(
+        UserWarning, match="^contextual column 'load' has no values at all, so no row is compared by it$"
+    ):
+        QCAD(CONTEXT, BEHAVIOR, n_trees=2).fit(frame)
+
+
 def test_behaviour_must_be_numbers_when_rows_are_scored() -> None:
     """Tests that dates in a column of behaviour are not taken for huge numbers."""
     frame = mixed_table(30, missing=0.0)

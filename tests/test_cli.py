@@ -23,6 +23,7 @@ import typer.main
 
 from paribus import QCAD, cli, datasets
 from paribus.cli import options
+from paribus.cli.printing import print_json
 from shell import COMMAND, QUICK, ROLES, in_terminal, invoke, run, scores_of
 
 
@@ -98,6 +99,36 @@ def test_json_has_the_explanations(days: Path, tmp_path: Path) -> None:
     expected = json.loads(json.dumps([each.to_dict() for each in detector.explain_all(2)]))
     for ours, theirs in zip(result["top"], expected, strict=True):
         assert ours == theirs | {"rank_in_file": theirs["rank"]}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_keeps_its_letters_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    """Tests that letters which the output does not have are escaped, and others are not."""
+    path = tmp_path / "t.csv"
+    path.write_text("\u00e9\u0142,x\n" + "".join(f"{row % 3},{row}\n" for row in range(30)), encoding="utf-8")
+    arguments = ["detect", path, "-c", "\u00e9\u0142", "-b", "x", "--n-trees", 2, "--top", 1, "--json"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    result = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, check=True, env=environment)
+    assert json.loads(result.stdout.decode(encoding))["contextual"] == ["\u00e9\u0142"]
+    assert ("\u00e9".encode() in result.stdout) == (encoding == "utf-8")
+
+
+def test_json_at_a_terminal_is_ascii(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no letter of the data can steer a terminal, and that a program gets it as it is."""
+    print_json("\u202e")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_json("\u202e")
+    assert capsys.readouterr().out == '"\u202e"\n"\\u202e"\n'
+
+
+def test_the_report_explains_at_least_fifty_rows(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that --top makes the report longer, and never shorter."""
+    explained: list[int] = []
+    monkeypatch.setattr(QCAD, "report", lambda _, path, top, id: explained.append(top))
+    for top in (2, 60):
+        code, _, err = invoke("detect", days, *ROLES, *QUICK, "--top", top, "--report", tmp_path / "r.html")
+        assert code == 0, err
+    assert explained == [50, 60]
 
 
 def test_every_source_gives_the_same(days: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -336,3 +337,31 @@ def test_the_library_speaks_as_the_shell_does(days: Path, tmp_path: Path) -> Non
     code, out, err = invoke("score", tmp_path / "m", days)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("paribus: m was made from a table without column names")
+
+
+def test_odd_bytes_in_file_names_can_be_seen_and_typed(days: Path, tmp_path: Path) -> None:
+    """Tests that a name that is no text works for every file, and that messages show it so that it can be typed."""
+    name = os.fsdecode(b"a'\\\xff\xe9.csv")
+    (tmp_path / name).write_bytes(days.read_bytes())
+    code, out, _ = invoke("detect", tmp_path / name)
+    assert code == 0
+    suggested = next(line for line in out.splitlines() if line.startswith("  paribus detect "))
+    typed = suggested.removeprefix("  paribus detect ").partition(" --context")[0]
+    shown = subprocess.run(["bash", "-c", f"ls -d {typed}"], capture_output=True, check=True)
+    assert shown.stdout.strip() == os.fsencode(tmp_path / name)
+    code, _, err = invoke("detect", tmp_path / (name + "x"))
+    assert code == 2
+    assert "a'\\\\xff\\xe9.csv?" in err
+    for option, suffix in (("--out", ".csv"), ("--out", ".parquet"), ("--report", ".html")):
+        code, _, err = invoke("detect", tmp_path / name, *ROLES, *QUICK, option, tmp_path / (name + suffix))
+        assert code == 0, err
+        assert (tmp_path / (name + suffix)).stat().st_size > 0
+
+
+def test_a_model_through_a_pipe_is_explained(days: Path) -> None:
+    """Tests that a model in a pipe, which cannot be read here and there, is one line."""
+    result = subprocess.run(
+        ["bash", "-c", f"{COMMAND} score <(echo PK) {days}"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2
+    assert re.fullmatch(r"paribus: /dev/fd/\d+ is a pipe or a device, and a model cannot be .*\n", result.stderr)

@@ -85,6 +85,8 @@ def test_json_lines_and_parquet_give_the_same_table(tmp_path: Path, monkeypatch:
     lines = "\n".join(json.dumps(row) for row in rows).encode()
     check_small_table(read_bytes(tmp_path, lines, "t.jsonl"))
     check_small_table(read_bytes(tmp_path, gzip.compress(lines), "t.jsonl.gz"))
+    for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        check_small_table(read_bytes(tmp_path, lines.decode().encode(encoding), "t.jsonl"))
     frame = pd.DataFrame(rows).assign(when=pd.to_datetime(["2026-01-31", "2026-02-01"]))
     frame.to_parquet(tmp_path / "t.parquet")
     check_small_table(read(str(tmp_path / "t.parquet")))
@@ -210,6 +212,21 @@ def test_text_among_numbers_is_found(tmp_path: Path) -> None:
     assert plain(there)["x"] == [1.0, 2.0, 3.0, None]
 
 
+def test_numbers_that_stand_for_missing_ones(tmp_path: Path) -> None:
+    """Tests that --missing means the same number in text, in JSON lines and in Parquet, infinite ones included."""
+    missing = TextOptions(missing=frozenset({"-999", "inf"}))
+    pq.write_table(pa.table({"x": [1.5, -999.0, float("inf")], "n": [1, -999, 3]}), tmp_path / "t.parquet")
+    lines = '{"x": 1.5, "n": 1}\n{"x": -999.0, "n": -999}\n{"x": Infinity, "n": 3}\n'
+    for table in (
+        read_bytes(tmp_path, "x,n\n1.5,1\n-999,-999\ninf,3\n", choose=strict, text=missing),
+        read_bytes(tmp_path, lines, "t.jsonl", choose=strict, text=missing),
+        read(str(tmp_path / "t.parquet"), strict, text=missing),
+    ):
+        assert plain(table) == {"x": [1.5, None, None], "n": [1.0, None, 3.0]}
+    with pytest.raises(ValueError, match=r"t.jsonl, line 3: column 'x' has 'inf' where .* say --missing 'inf' if it"):
+        read_bytes(tmp_path, lines, "t.jsonl", choose=strict)
+
+
 def test_values_that_no_table_has(tmp_path: Path) -> None:
     """Tests that a list or an object among the values is refused, with the line."""
     with pytest.raises(ValueError, match="line 2: column 'a' holds a dict, which is neither a number nor a text"):
@@ -260,6 +277,23 @@ def test_encodings_that_are_guessed_or_given(tmp_path: Path) -> None:
         read_bytes(tmp_path, CSV, text=TextOptions(encoding="utf-9"))
     with pytest.raises(ValueError, match=r"it is not ascii text"):
         read_bytes(tmp_path, "ö,x\n1,2\n", text=TextOptions(encoding="ascii"))
+
+
+def test_how_foreign_a_text_may_be(tmp_path: Path) -> None:
+    """Tests that text with some letters beyond ASCII is Western European, and that one full of them is not."""
+    for share, is_western in ((29, True), (31, False)):
+        data = b"a,b\n" + b"\xe9" * share * 10 + b"x" * (996 - 10 * share - 3) + b",1\n"
+        assert len(data) == 1000
+        if is_western:
+            assert read_bytes(tmp_path, data).columns["a"][0].startswith("é")
+            continue
+        with pytest.raises(ValueError, match="line 2: it is not UTF-8 text: name the encoding"):
+            read_bytes(tmp_path, data)
+
+
+def test_numbers_of_eight_digits_are_no_dates(tmp_path: Path) -> None:
+    """Tests that numbers stay numbers although they could be dates without their hyphens."""
+    assert plain(read_bytes(tmp_path, "x\n20260131\n20260201\n")) == {"x": [20260131.0, 20260201.0]}
 
 
 def test_decimal_commas(tmp_path: Path) -> None:

@@ -85,10 +85,12 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         raise IsADirectoryError(f"{path} is a folder, not {WHAT}")
     if not path.exists():
         raise FileNotFoundError(f"there is no model {path}")
+    if not path.is_file():
+        raise ValueError(f"{path} is a pipe or a device, and a model cannot be read from one: save it as a file first")
     header, arrays = read_archive(path, WHAT)
     if header.get("format") != FORMAT:
         raise ForeignError(f"{path.name} is not {WHAT}")
-    if not isinstance(header.get("version"), int) or header["version"] < 1:
+    if not _is_whole(header.get("version")) or header["version"] < 1:
         raise DamagedError(f"{path.name} is damaged: it has no version")
     if header["version"] > VERSION:
         newer = header.get("paribus")

@@ -5,7 +5,6 @@ The detector, which takes the longest, is imported when there is a table for it.
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus.cli.columns import ChosenColumns, check_look, find_column
-from paribus.cli.messages import note, warnings_as_notes
+from paribus.cli.messages import as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_folder, check_outputs
 from paribus.cli.overview import print_overview
@@ -103,7 +102,7 @@ def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, A
     check_outputs([source.file], {"--model": model})
     detector, _ = _fit(source, roles, parameters)
     detector.save(model)
-    note(f"the model is in {model}: paribus score {shlex.quote(str(model))} FILE scores other rows")
+    note(f"the model is in {model}: paribus score {as_typed(str(model))} FILE scores other rows")
 
 
 def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:

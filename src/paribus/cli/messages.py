@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,13 +12,35 @@ from contextlib import contextmanager
 from typing import Any
 
 LONGEST = 2000
+# How Python writes a byte of a file name that is no letter.
+_ODD_BYTE = re.compile("[\udc80-\udcff]")
 
 
 def one_line(text: object) -> str:
     """A message on one line. Names and values in it cannot steer the terminal."""
     from paribus.formatting import plain
 
-    return plain(text, LONGEST)
+    return plain(with_odd_bytes(str(text)), LONGEST)
+
+
+def with_odd_bytes(text: str) -> str:
+    r"""A text in which bytes of a file name that are no letters can be seen.
+
+    >>> with_odd_bytes("caf\udce9.csv")
+    'caf\\xe9.csv'
+    """
+    return _ODD_BYTE.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02x}", text)
+
+
+def as_typed(path: str) -> str:
+    r"""A path as a person types it in a shell.
+
+    >>> as_typed("two words.csv"), as_typed("caf\udce9.csv")
+    ("'two words.csv'", "$'caf\\xe9.csv'")
+    """
+    if _ODD_BYTE.search(path) is None:
+        return shlex.quote(path)
+    return "$'" + with_odd_bytes(path.replace("\\", "\\\\").replace("'", "\\'")) + "'"
 
 
 def in_shell_words(text: str) -> str:

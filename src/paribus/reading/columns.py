@@ -87,9 +87,12 @@ def check_names(source: str, names: list[str]) -> None:
 def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.NDArray[Any]:
     """A column of numbers, moments, truth values or texts. It leaves the raw table."""
     values = raw.columns.pop(name)
+    absent = frozenset(spelt for text in missing if (spelt := _spelt(text)) is not None)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiumM" and name not in raw.wanted.texts:
-        return values
-    cells = [_tidy(value, missing) for value in values]
+        if values.dtype.kind in "mM" or not absent:
+            return values
+        return np.where(np.isin(values, list(absent)), np.nan, values)
+    cells = [_tidy(value, missing, absent) for value in values]
     if name in raw.wanted.texts:
         return _objects(None if cell is None else _as_text(cell) for cell in cells)
     kinds = {type(cell) for cell in cells if cell is not None}
@@ -144,11 +147,22 @@ def moment(value: Any) -> np.datetime64 | None:
     return None
 
 
-def _tidy(value: Any, missing: frozenset[str]) -> Any:
+def _tidy(value: Any, missing: frozenset[str], absent: frozenset[float]) -> Any:
+    """A cell without spaces around it; None if it is missing. `absent`: the numbers that stand for missing ones."""
     if isinstance(value, str):
         value = value.strip()
         return None if value == "" or value in missing else value
+    if absent and isinstance(value, numeric.Real) and not isinstance(value, bool) and value in absent:
+        return None
     return None if is_missing(value) else value
+
+
+def _spelt(text: str) -> float | None:
+    """The number that a text spells, infinite ones included."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _is_blank(cell: Any) -> bool:

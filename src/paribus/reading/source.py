@@ -16,6 +16,8 @@ from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from paribus.reading.encodings import evident_encoding
+
 # What comes through a pipe is kept in memory up to this size, then in a temporary file: it is read twice.
 SPOOL = 64 * 2**20
 HEAD = 4096
@@ -142,10 +144,10 @@ def _format(head: bytes, name: str, source: str) -> Format:
         raise ValueError(f"{name} is a zip archive or a spreadsheet: unpack it, or save the sheet as CSV")
     if head.startswith((b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")):
         raise ValueError(f"{name} is compressed in a way that is not read here: unpack it, or use gzip")
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.startswith(b"{"):
+    start = head.decode(evident_encoding(head) or "latin-1", "ignore").lstrip()
+    if start.startswith("{"):
         return Format.JSON_LINES
-    if start.startswith(b"[") and ".json" in name.lower():
+    if start.startswith("[") and ".json" in name.lower():
         raise ValueError(f"{name} is one JSON list: JSON lines are read, with one object on each line")
     return Format.TEXT
 
