@@ -12,10 +12,11 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paribus import QCAD
+from paribus.archive import _read_array, digest
 from paribus.stored_columns import pack, unpack
 from tables import BEHAVIOR, CONTEXT, mixed_table
 
@@ -86,7 +88,7 @@ def test_a_loaded_detector_gives_the_same_answers(tmp_path: Path, library: str) 
             loaded.explain("r999")
 
 
-def test_a_detector_of_an_array_and_its_report(tmp_path: Path) -> None:
+def test_a_detector_of_an_array_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that positions as columns, and the page about a loaded detector, stay what they are."""
     array = mixed_table(missing=0.0)[["age", "load", "pressure", "pulse"]].to_numpy()
     detector = QCAD([0, 1], [2, 3], n_trees=5, clip=None, contamination=0.1, random_state=np.random.RandomState(3)).fit(
@@ -99,6 +101,8 @@ def test_a_detector_of_an_array_and_its_report(tmp_path: Path) -> None:
     for first, second in zip(detector.explain(0).reference.items(), loaded.explain(0).reference.items(), strict=True):
         assert first[0] == second[0]
         assert same(first[1], second[1])
+    # The page says when it was written.
+    monkeypatch.setattr("paribus.report.page.datetime", Mock(now=lambda: datetime(2026, 1, 31)))
     detector.report(tmp_path / "a.html", top=3)
     loaded.report(tmp_path / "b.html", top=3)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
@@ -121,6 +125,18 @@ def test_categories_of_many_kinds(tmp_path: Path) -> None:
     detector = QCAD(names, ["x"], categorical=names, n_trees=3).fit(table)
     detector.save(tmp_path / "m.paribus")
     check_same_answers(detector, QCAD.load(tmp_path / "m.paribus"), table)
+
+
+def test_big_endian_columns_are_stored_as_all_others(tmp_path: Path) -> None:
+    """Tests that the order of bytes on some other machine makes no difference to the file."""
+    table = {"c": np.arange(20.0), "x": np.arange(20.0) % 7, "n": np.arange(20)}
+    stored = []
+    for order in "<>":
+        ordered = {name: values.astype(values.dtype.newbyteorder(order)) for name, values in table.items()}
+        QCAD(["c"], ["x"], n_trees=2).fit(ordered).save(tmp_path / "m")
+        assert QCAD.load(tmp_path / "m").explain(0).reference["n"].dtype.isnative
+        stored.append({name: data for name, data in members_of((tmp_path / "m").read_bytes()).items() if "npy" in name})
+    assert stored[0] == stored[1]
 
 
 def test_only_a_fitted_detector_can_be_saved(tmp_path: Path) -> None:
@@ -177,7 +193,24 @@ def members_of(data: bytes) -> Members:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+def sealed(members: Members) -> Members:
+    """With the digest that belongs to these parts, as if they had been saved so."""
+    try:
+        header = json.loads(members["header.json"])
+        arrays = {
+            name.removesuffix(".npy"): _read_array(data, name) for name, data in members.items() if name[-4:] == ".npy"
+        }
+        header["digest"] = digest(header, arrays)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        return members
+    return members | {"header.json": json.dumps(header).encode()}
+
+
 def write_members(path: Path, members: Members, compression: int = zipfile.ZIP_STORED) -> None:
+    write_unsealed(path, sealed(members), compression)
+
+
+def write_unsealed(path: Path, members: Members, compression: int = zipfile.ZIP_STORED) -> None:
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
@@ -277,6 +310,11 @@ ABSURD: dict[str, dict[str, Any]] = {
     "no parameters": {"parameters": None},
     "bad parameters": {"parameters": {"contextual": ["age"], "n_trees": 10**9}},
     "no version": {"version": None},
+    "a version that is none": {"version": True},
+    "columns that are none": {"parameters": {"contextual": {"age": 1}}},
+    "a column that is none": {"parameters": {"contextual": ["age"], "behavioral": [1.5]}},
+    "a seed that is none": {"parameters": {"contextual": ["age"], "random_state": "x"}},
+    "no threads": {"parameters": {"contextual": ["age"], "n_jobs": 0}},
     "seconds": {"seconds": "1"},
 }
 
@@ -285,8 +323,49 @@ ABSURD: dict[str, dict[str, Any]] = {
 def test_absurd_headers_are_refused(model: Path, saved: bytes, changes: dict[str, Any]) -> None:
     """Tests that a header that does not fit the arrays is noticed before anything is believed."""
     write_members(model, with_header(members_of(saved), **changes))
-    with pytest.raises(ValueError, match=r"^[^\n]*$"):
+    with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
         QCAD.load(model)
+
+
+def test_a_column_with_two_roles_is_refused(model: Path, saved: bytes) -> None:
+    """Tests that a column cannot be context and behaviour, even if everything else fits."""
+    header = json.loads(members_of(saved)["header.json"])
+    both = [header["contextual"][0], header["behavioral"][1]]
+    write_members(model, with_header(members_of(saved), behavioral=both))
+    with pytest.raises(ValueError, match=r"^m.paribus is damaged: a column has two roles$"):
+        QCAD.load(model)
+
+
+def test_what_is_changed_by_hand_is_noticed(model: Path, saved: bytes) -> None:
+    """Tests that neither the rows nor the header can be changed, even to what could be right."""
+    members = members_of(saved)
+    header = json.loads(members["header.json"])
+    backwards = np.load(io.BytesIO(members["behavior.npy"]))[::-1]
+    for changed in (
+        members | {"behavior.npy": npy(np.ascontiguousarray(backwards))},
+        members | {"behavior.npy": members["reach.npy"], "reach.npy": members["behavior.npy"]},
+        with_header(members, threshold=header["threshold"] + 1),
+        with_header(members, digest=None),
+    ):
+        write_unsealed(model, changed)
+        with pytest.raises(ValueError, match=r"^m.paribus is damaged: it was changed after it was saved$"):
+            QCAD.load(model)
+    # Written in another order it is still the same.
+    write_unsealed(model, {name: members[name] for name in reversed(members)})
+    assert QCAD.load(model).offset_ == -header["threshold"]
+
+
+def test_a_noisy_nan_is_a_missing_value(model: Path, saved: bytes) -> None:
+    """Tests that NaN as R writes it, which warns when it is computed with, is taken for what it means."""
+    members = members_of(saved)
+    sound = QCAD.load(model)
+    assert np.isnan(sound._fitted.context[:, 2]).any()
+    for name in ("context", "behavior", "partial_scores"):
+        array = np.load(io.BytesIO(members[f"{name}.npy"]))
+        array.view(np.uint64)[np.isnan(array)] = 0x7FF00000000007A2
+        members |= {f"{name}.npy": npy(array)}
+    write_members(model, members)
+    assert same(QCAD.load(model).anomaly_score(wide_table(40)), sound.anomaly_score(wide_table(40)))
 
 
 def test_absurd_arrays_are_refused(model: Path, saved: bytes) -> None:
@@ -349,6 +428,7 @@ def test_archives_that_try_to_do_harm(model: Path, saved: bytes) -> None:
         claimed("(2,)", "'|O'", bytes(16)),
         claimed("(1,)", "[('a', '|O')]", bytes(8)),
         claimed("(1,)", "'<U1000000000'"),
+        claimed("(40, 2)", "'>f8'", bytes(640)),
         claimed("(" * 3000),
         claimed("__import__('os').system('false')"),
         claimed("(True,)", data=bytes(8)),
@@ -391,11 +471,16 @@ def test_headers_that_are_too_long_are_neither_written_nor_read(
     model: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests the limit to what JSON may become in memory, on both sides."""
-    monkeypatch.setattr("paribus.archive.LONGEST_HEADER", 300)
+    length = len(members_of(saved)["header.json"])
+    monkeypatch.setattr("paribus.archive.LONGEST_HEADER", length)
+    sound = QCAD.load(model)
+    sound.save(model)
+    assert model.read_bytes() == saved
+    monkeypatch.setattr("paribus.archive.LONGEST_HEADER", length - 1)
     with pytest.raises(ValueError, match="the header is too long"):
         QCAD.load(model)
     with pytest.raises(ValueError, match="too long to be saved"):
-        QCAD([0]).fit(np.arange(20.0).reshape(10, 2)).save(model)
+        sound.save(model)
     assert model.read_bytes() == saved
 
 
