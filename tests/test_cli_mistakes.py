@@ -17,7 +17,7 @@ import pytest
 
 from paribus import QCAD
 from paribus.cli.outputs import check_outputs
-from shell import COMMAND, QUICK, ROLES, invoke, run
+from running import COMMAND, QUICK, ROLES, invoke, run
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_a_database_that_is_read_is_not_replaced(
     monkeypatch.chdir(tmp_path)
     source = source.replace("/FOLDER", str(tmp_path))
     if is_refused:
-        with pytest.raises(ValueError, match="--out w.db would replace .*, which is read: choose another name"):
+        with pytest.raises(ValueError, match=r"--out w.db would replace .*, which is read: choose another name"):
             check_outputs([source], {"--out": Path("w.db")})
     else:
         check_outputs([source], {"--out": Path("w.db")})
