@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from paribus.archive import DamagedError, ForeignError, read_archive, write_archive
+from paribus.archive import DIGEST, DamagedError, ForeignError, digest, read_archive, write_archive
 from paribus.arguments import MAX_NEIGHBORS
 from paribus.encoding import ContextEncoding
 from paribus.files import AnyPath, atomic_write
@@ -27,6 +26,8 @@ from paribus.values import Kind
 FORMAT = "paribus model"
 VERSION = 1
 WHAT = "a model that paribus saved"
+# How columns that `Table.holds` calls so are stored.
+_TIME_TYPES = {"points in time": "M8[us]", "durations": "m8[us]"}
 
 
 def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> None:
@@ -84,17 +85,21 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         raise IsADirectoryError(f"{path} is a folder, not {WHAT}")
     if not path.exists():
         raise FileNotFoundError(f"there is no model {path}")
+    if not path.is_file():
+        raise ValueError(f"{path} is a pipe or a device, and a model cannot be read from one: save it as a file first")
     header, arrays = read_archive(path, WHAT)
     if header.get("format") != FORMAT:
         raise ForeignError(f"{path.name} is not {WHAT}")
-    if not isinstance(header.get("version"), int) or header["version"] < 1:
+    if not _is_whole(header.get("version")) or header["version"] < 1:
         raise DamagedError(f"{path.name} is damaged: it has no version")
     if header["version"] > VERSION:
         newer = header.get("paribus")
         raise ValueError(f"{path.name} was saved by a newer paribus ({str(newer)[:20]}): this one cannot read it")
     try:
+        if header.get(DIGEST) != digest(header, arrays):
+            raise DamagedError("it was changed after it was saved")
         return _restore(_Header(header), arrays)
-    except DamagedError as error:
+    except (DamagedError, RecursionError) as error:
         raise DamagedError(f"{path.name} is damaged: {error}") from None
 
 
@@ -130,7 +135,7 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
     behavioral = header.positions("behavioral", n_columns)
     if set(contextual) & set(behavioral) or len(contextual) > MAX_CONTEXTUAL:
         raise DamagedError("a column has two roles")
-    encoding = _encoding(header, len(contextual))
+    encoding = _encoding(header, contextual)
     categorical = frozenset(p for p, codes in zip(contextual, encoding.codes, strict=True) if codes is not None)
     n_features = len(behavioral)
 
@@ -141,7 +146,7 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
             if ((known < 0) | (known >= len(codes)) | (known != np.floor(known))).any():
                 raise DamagedError("a category has no name")
     behavior = _floats(arrays, "behavior", (n_rows, n_features))
-    partial = _array(arrays, "partial_scores", np.float64, (n_rows, n_features))
+    partial = _with_quiet_nan(_array(arrays, "partial_scores", np.float64, (n_rows, n_features)))
     if (partial < 0).any() or np.isnan(partial).all():
         raise DamagedError("the scores are not what they should be")
     reach = _floats(arrays, "reach", (n_rows, 2))
@@ -160,13 +165,17 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
     threshold = float(header.get("threshold", _is_finite))
     seconds = float(header.get("seconds", _is_finite))
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
+    for name in ("contextual", "behavioral", "categorical"):
+        if not _is_columns(parameters.get(name)):
+            raise DamagedError(f"the parameter {name} is not what it should be")
     return parameters, Fitted(
         table, roles, encoding, context, behavior, tie_order, plan, clip, partial, reach, threshold, seconds
     )
 
 
-def _encoding(header: _Header, n_features: int) -> ContextEncoding:
-    stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == n_features)
+def _encoding(header: _Header, contextual: list[int]) -> ContextEncoding:
+    stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == len(contextual))
+    types = header.get("types", lambda value: isinstance(value, dict))
     codes: list[dict[Hashable, int] | None] = []
     for categories in stored:
         if categories is None:
@@ -178,7 +187,8 @@ def _encoding(header: _Header, n_features: int) -> ContextEncoding:
         if len(numbered) < len(categories):
             raise DamagedError("a category is there twice")
         codes.append(numbered)
-    return ContextEncoding(codes)
+    held = {stored: word for word, stored in _TIME_TYPES.items()}
+    return ContextEncoding(codes, [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual])
 
 
 def _plan(header: _Header, arrays: dict[str, npt.NDArray[Any]], n_rows: int, n_features: int) -> ForestPlan:
@@ -248,14 +258,12 @@ def _decoded(codes: Floats, categories: list[Any]) -> npt.NDArray[Any]:
 
 
 def _type_of(table: Table, position: int) -> str:
-    kind, example = table.kind(position), table.example(position)
-    if kind is Kind.TIME:
-        return "m8[us]" if isinstance(example, timedelta | np.timedelta64) else "M8[us]"
-    return "whole" if isinstance(example, int | np.integer) else "number"
+    whole = isinstance(table.example(position), int | np.integer)
+    return _TIME_TYPES.get(table.holds(position), "whole" if whole else "number")
 
 
 def _as_type(numbers: Floats, name: Any) -> npt.NDArray[Any]:
-    if name in ("m8[us]", "M8[us]"):
+    if name in _TIME_TYPES.values():
         if (np.abs(numbers) >= 2**63).any():
             raise DamagedError("a moment is out of range")
         return moments(numbers, name)
@@ -285,8 +293,13 @@ def _array(arrays: Mapping[str, npt.NDArray[Any]], name: str, dtype: Any, shape:
     return array
 
 
+def _with_quiet_nan(array: Floats) -> Floats:
+    """The same numbers, and one kind of NaN: some, such as R's, make noise when they are computed with."""
+    return np.where(np.isnan(array), np.nan, array)
+
+
 def _floats(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...]) -> Floats:
-    array = _array(arrays, name, np.float64, shape)
+    array = _with_quiet_nan(_array(arrays, name, np.float64, shape))
     if (np.abs(array) > LARGEST_NUMBER).any():
         raise DamagedError(f"{name} has a number that is out of range")
     return array
@@ -298,6 +311,11 @@ def _is_permutation(orders: npt.NDArray[Any]) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_columns(value: Any) -> bool:
+    keys = value if isinstance(value, list) else [] if value is None else [value]
+    return all(isinstance(key, str) or _is_whole(key) for key in keys)
 
 
 def _is_finite(value: Any) -> bool:
@@ -312,6 +330,6 @@ def _plain(value: Any) -> Any:
     """A parameter as JSON has it. A generator of random numbers has done its work, and a function is the caller's."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         return [_plain(each) for each in value]
     return value if isinstance(value, bool | int | float | str) else None
