@@ -13,9 +13,9 @@ LONGEST = 2000
 
 def one_line(text: object) -> str:
     """A message on one line. Names and values in it cannot steer the terminal."""
-    from paribus.formatting import plain
+    from paribus.formatting import clipped
 
-    return plain(text, LONGEST)
+    return clipped(text, LONGEST)
 
 
 def note(text: object) -> None:
