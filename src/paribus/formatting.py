@@ -249,7 +249,8 @@ def none_above(threshold: float, lowest: float, highest: float) -> str:
     >>> none_above(66.7, 0.2, 58.7), none_above(0.0, 0.0, 0.0)
     ('no score is above the threshold of 66.7; the highest is 58.7', 'all scores are 0.0, so no row is stranger than others')
     """
-    if lowest == highest:
+    # The threshold of equal scores is that score. Other rows have had that of the fitted ones.
+    if lowest == highest == threshold:
         return f"all scores are {score_text(highest)}, so no row is stranger than others"
     return f"no score is above the threshold of {score_text(threshold)}; the highest is {score_text(highest)}"
 

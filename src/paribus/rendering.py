@@ -10,6 +10,7 @@ import numpy as np
 
 from paribus.formatting import ended, score_text
 from paribus.palette import BLUE, VERMILION
+from paribus.terminal import Grid
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,25 +34,23 @@ def headline(explanation: Explanation) -> str:
 
 def as_rich(explanation: Explanation) -> RenderableType:
     """The sentence and two tables: behaviour and context."""
-    from rich import box
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    # Text, never markup: a column may be called "[red]".
-    behavior = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in BEHAVIOR_HEADINGS:
-        right = heading in ("value", "score", "share", "median")
-        behavior.add_column(heading, justify="right" if right else "left")
-    for feature in explanation.behavior:
-        style = "bold" if feature.stands_out else ""
-        behavior.add_row(*(Text(cell, style=style) for cell in _behavior_cells(feature)))
-    context = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in CONTEXT_HEADINGS:
-        context.add_column(heading, justify="right" if heading == "in all rows" else "left")
-    for circumstance in explanation.context:
-        style = "" if circumstance.sets_apart else "dim"
-        context.add_row(*(Text(cell, style=style) for cell in _context_cells(circumstance)))
+    behavior = Grid(
+        BEHAVIOR_HEADINGS,
+        [_behavior_cells(feature) for feature in explanation.behavior],
+        ["bold" if feature.stands_out else "" for feature in explanation.behavior],
+        numbers=("value", "score", "share", "median"),
+        wrapped=BEHAVIOR_HEADINGS[:1],
+    )
+    context = Grid(
+        CONTEXT_HEADINGS,
+        [_context_cells(feature) for feature in explanation.context],
+        ["" if feature.sets_apart else "dim" for feature in explanation.context],
+        numbers=CONTEXT_HEADINGS[-1:],
+        wrapped=CONTEXT_HEADINGS[:-1],
+    )
     notes = [Text(f"Note: {ended(warning)}", style="yellow") for warning in explanation.warnings]
     return Group(
         Text(headline(explanation), style="bold"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +22,11 @@ def one_line(text: object) -> str:
 
 def note(text: object) -> None:
     """Something that a person should know."""
-    print(f"paribus: {one_line(text)}", file=sys.stderr)
+    line = f"paribus: {one_line(text)}"
+    if sys.stderr.isatty():
+        # A terminal would break it anywhere.
+        line = textwrap.fill(line, shutil.get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+    print(line, file=sys.stderr)
 
 
 @contextmanager
