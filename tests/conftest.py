@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from shell import write_table
+
 settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("sanitize", settings.get_profile("default"), max_examples=15)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
@@ -21,3 +23,9 @@ def paper_data() -> Path:
     if not (path / "RawData").is_dir():
         pytest.skip("the paper's data is not here: PARIBUS_DATA does not name its folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 300 days for the shell."""
+    return write_table(tmp_path_factory.mktemp("days") / "days.csv")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,9 @@ from tables import BEHAVIOR, CONTEXT, mixed_table
         ({"bootstrap": "yes"}, TypeError, "bootstrap is 'yes'"),
         ({"progress": 3}, TypeError, "progress is 3"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
+        ({"random_state": 1.5}, ValueError, "random_state is 1.5: it must be a whole number from 0 to 4,294,967,295"),
+        ({"random_state": -1}, ValueError, "random_state is -1: it must be a whole number"),
+        ({"random_state": "7"}, ValueError, "random_state is '7': it must be a whole number"),
     ],
 )
 def test_wrong_parameters_are_named(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
@@ -96,9 +100,58 @@ def test_other_columns_than_at_fit_are_refused() -> None:
     detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
     with pytest.raises(ValueError, match="'pulse' was there at fit and is missing"):
         detector.anomaly_score(frame.drop(columns="pulse"))
-    with pytest.raises(TypeError, match="'site' held text at fit and holds no text"):
+    with pytest.raises(TypeError, match="'site' held text at fit and holds numbers here"):
         detector.anomaly_score(frame.assign(site=1.0))
-    with pytest.raises(TypeError, match="'age' held numbers at fit"):
+    with pytest.raises(TypeError, match="'age' held numbers at fit and holds text here"):
         detector.anomaly_score(frame.assign(age="old"))
     with pytest.raises(ValueError, match="this table has none"):
         detector.anomaly_score(np.zeros((3, 5)))
+
+
+KINDS: dict[str, Any] = {
+    "numbers": lambda n: np.arange(float(n)),
+    "points in time": lambda n: pd.date_range("2026-01-01", periods=n),
+    "durations": lambda n: pd.to_timedelta(np.arange(n), unit="h"),
+    "text": lambda n: [f"t{row % 3}" for row in range(n)],
+    "truth values": lambda n: [row % 2 == 0 for row in range(n)],
+}
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("held", KINDS)
+def test_a_column_must_hold_what_it_held_at_fit(tmp_path: Path, held: str, loaded: bool) -> None:
+    """Tests that each kind of context is known from the others, in a saved detector too, and that it may be missing."""
+    frame = mixed_table(30, missing=0.0)[["age", "pulse"]]
+    detector = QCAD(["age"], ["pulse"], n_trees=2).fit(frame.assign(age=KINDS[held](30)))
+    if loaded:
+        detector.save(tmp_path / "m")
+        detector = QCAD.load(tmp_path / "m")
+    for holds, make in KINDS.items():
+        new = frame.head(4).assign(age=make(4))
+        if holds == held:
+            assert np.isfinite(detector.score_samples(new)).all()
+            continue
+        with pytest.raises(TypeError, match=f"^column 'age' held {held} at fit and holds {holds} here: convert it$"):
+            detector.score_samples(new)
+    assert np.isfinite(detector.score_samples(frame.assign(age=None))).all()
+    if held == "truth values":
+        # One and zero are as good.
+        flags = frame.assign(age=KINDS[held](30))
+        assert (detector.score_samples(flags.astype({"age": float})) == detector.score_samples(flags)).all()
+
+
+def test_a_context_without_values_is_noted() -> None:
+    """Tests that a contextual column of missing values is used, with a warning that names it."""
+    frame = mixed_table(30, missing=0.0).assign(load=np.nan)
+    with pytest.warns(
+        UserWarning, match="^contextual column 'load' has no values at all, so no row is compared by it$"
+    ):
+        QCAD(CONTEXT, BEHAVIOR, n_trees=2).fit(frame)
+
+
+def test_behaviour_must_be_numbers_when_rows_are_scored() -> None:
+    """Tests that dates in a column of behaviour are not taken for huge numbers."""
+    frame = mixed_table(30, missing=0.0)
+    detector = QCAD(CONTEXT, BEHAVIOR, n_trees=2).fit(frame)
+    with pytest.raises(TypeError, match="'pulse' held numbers at fit and holds points in time here"):
+        detector.score_samples(frame.assign(pulse=pd.Timestamp("2026-01-01")))

@@ -7,10 +7,8 @@ import gzip
 import inspect
 import json
 import os
-import pty
 import re
 import shlex
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -25,67 +23,8 @@ import typer.main
 
 from paribus import QCAD, cli, datasets
 from paribus.cli import options
-
-COMMAND = os.path.join(os.path.dirname(sys.executable), "paribus")
-ROLES = ["--context", "month,elevation,zone", "--behavior", "temperature,rain,wind"]
-QUICK = ["--n-trees", "5", "--n-neighbors", "50"]
-
-
-def run(
-    *arguments: object, cwd: Path, stdin: bytes | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Runs the installed command."""
-    result = subprocess.run(
-        [COMMAND, *map(str, arguments)],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        timeout=120,
-        env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"} | environment,
-    )
-    return subprocess.CompletedProcess(result.args, result.returncode, result.stdout.decode(), result.stderr.decode())
-
-
-def invoke(*arguments: object) -> tuple[int, str, str]:
-    """Runs the command in this process: faster, where nothing depends on a process of its own."""
-    import contextlib
-    import io
-    from unittest import mock
-
-    out, err = io.StringIO(), io.StringIO()
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        with (
-            mock.patch.object(sys, "argv", ["paribus", *map(str, arguments)]),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            pytest.raises(SystemExit) as caught,
-        ):
-            cli.main()
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    return int(caught.value.code or 0), out.getvalue(), err.getvalue()
-
-
-def write_table(path: Path, n: int = 300) -> Path:
-    table = datasets.load("weather").table
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["station", *table])
-        rows = list(zip(*table.values(), strict=True))[:n]
-        writer.writerows([f"s{place}", *row] for place, row in enumerate(rows))
-    return path
-
-
-@pytest.fixture(scope="module")
-def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_table(tmp_path_factory.mktemp("days") / "days.csv")
-
-
-def scores_of(days: Path) -> QCAD:
-    table = datasets.load("weather").table
-    columns = {name: values[:300] for name, values in table.items()}
-    return QCAD(["month", "elevation", "zone"], ["temperature", "rain", "wind"], n_trees=5, n_neighbors=50).fit(columns)
+from paribus.cli.printing import print_json
+from shell import COMMAND, QUICK, ROLES, in_terminal, invoke, run, scores_of
 
 
 def test_help_is_quick_and_names_the_commands(tmp_path: Path) -> None:
@@ -160,6 +99,36 @@ def test_json_has_the_explanations(days: Path, tmp_path: Path) -> None:
     expected = json.loads(json.dumps([each.to_dict() for each in detector.explain_all(2)]))
     for ours, theirs in zip(result["top"], expected, strict=True):
         assert ours == theirs | {"rank_in_file": theirs["rank"]}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_keeps_its_letters_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    """Tests that letters which the output does not have are escaped, and others are not."""
+    path = tmp_path / "t.csv"
+    path.write_text("\u00e9\u0142,x\n" + "".join(f"{row % 3},{row}\n" for row in range(30)), encoding="utf-8")
+    arguments = ["detect", path, "-c", "\u00e9\u0142", "-b", "x", "--n-trees", 2, "--top", 1, "--json"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    result = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, check=True, env=environment)
+    assert json.loads(result.stdout.decode(encoding))["contextual"] == ["\u00e9\u0142"]
+    assert ("\u00e9".encode() in result.stdout) == (encoding == "utf-8")
+
+
+def test_json_at_a_terminal_is_ascii(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no letter of the data can steer a terminal, and that a program gets it as it is."""
+    print_json("\u202e")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_json("\u202e")
+    assert capsys.readouterr().out == '"\u202e"\n"\\u202e"\n'
+
+
+def test_the_report_explains_at_least_fifty_rows(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that --top makes the report longer, and never shorter."""
+    explained: list[int] = []
+    monkeypatch.setattr(QCAD, "report", lambda _, path, top, id: explained.append(top))
+    for top in (2, 60):
+        code, _, err = invoke("detect", days, *ROLES, *QUICK, "--top", top, "--report", tmp_path / "r.html")
+        assert code == 0, err
+    assert explained == [50, 60]
 
 
 def test_every_source_gives_the_same(days: Path, tmp_path: Path) -> None:
@@ -239,6 +208,17 @@ def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> No
     assert (tmp_path / "m.paribus").read_bytes() == before
 
 
+def test_a_model_with_roles_by_position_scores_a_file_by_name(days: Path, tmp_path: Path) -> None:
+    """Tests that a detector from Python that knows columns by position finds those of a file."""
+    table = {name: values[:300] for name, values in datasets.load("weather").table.items()}
+    places = [list(table).index(name) for name in ("elevation", "zone", "rain")]
+    detector = QCAD(places[:2], places[2:], n_trees=3).fit(table)
+    detector.save(tmp_path / "m")
+    code, out, err = invoke("score", tmp_path / "m", days, "--id", "station", "--json", "--top", 1)
+    assert code == 0, err
+    assert json.loads(out)["top"][0]["row"] == f"s{detector.anomaly_scores_.argmax()}"
+
+
 def test_codes_with_zeros_in_front_stay_codes(tmp_path: Path) -> None:
     """Tests that numbers named categorical are texts, at fit and when other rows are scored."""
     path = tmp_path / "t.csv"
@@ -263,158 +243,6 @@ def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Pat
     assert b"<svg" in (tmp_path / "pictures" / "s137-context.svg").read_bytes()
     _, out, _ = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--json")
     assert json.loads(out) == json.loads(scores_of(days).explain(137).to_json())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["detect"], "Missing argument 'FILE'"),
-        (["detect", "none.csv"], "there is no file none.csv"),
-        (["detect", "."], "is a folder"),
-        (["detect", "DAYS", "--nonsense"], "No such option: --nonsense"),
-        (["detect", "DAYS", "-b", "rain"], "say which columns are the circumstances"),
-        (["detect", "DAYS", "--json"], "say which columns are the circumstances"),
-        (["detect", "DAYS", "-c", "mont", "-b", "rain"], "--context: there is no column 'mont': did you mean 'month'?"),
-        (
-            ["detect", "DAYS", "-c", "month", "-b", "Rain"],
-            "--behavior: there is no column 'Rain': did you mean 'rain'?",
-        ),
-        (["detect", "DAYS", "-c", "month", "--id", "no"], "--id: there is no column 'no'"),
-        (["detect", "DAYS", "-c", "month", "--id", "month"], "cannot be context or behaviour too"),
-        (["detect", "DAYS", "-c", "month", "-b", "zone"], "column 'zone' has 'coast', and no numbers at all"),
-        (
-            ["detect", "DAYS", "-c", "month", "-b", "month"],
-            "named both contextual and behavioural|and no numbers at all",
-        ),
-        (["detect", "DAYS", "-c", "month", "--categorical", "rain"], "only contextual columns can be categorical"),
-        (["detect", "DAYS", "-c", "month", "--clip", "much"], "--clip is 'much': it must be a number or none"),
-        (["detect", "DAYS", "-c", "month", "--clip", "0"], "clip is 0"),
-        (["detect", "DAYS", "-c", "month", "--contamination", "0.9"], "contamination is 0.9"),
-        (["detect", "DAYS", "-c", "month", "--max-features", "0"], "max_features is 0"),
-        (["detect", "DAYS", "-c", "month", "--n-trees", "0"], "n_trees is 0"),
-        (["detect", "DAYS", "-c", "month", "--n-jobs", "0"], "n_jobs is 0"),
-        (["detect", "DAYS", "-c", "month", "--top", "0"], "--top"),
-        (["detect", "DAYS", "-c", "month", "--out", "s.xls"], "its name must end in one of .csv"),
-        (["detect", "DAYS", "-c", "month", "--out", "no/s.csv"], "there is no folder 'no'"),
-        (["detect", "DAYS", "-c", "month", "--out", "DAYS"], "would replace"),
-        (["detect", "DAYS", "-c", "month", "--out", "s.csv", "--report", "s.csv"], "would replace the file of --out"),
-        (["detect", "DAYS", "-c", "month", "--report", "."], "it is a folder"),
-        (["detect", "DAYS", "--sql", "days"], "--sql needs the address of a database"),
-        (["explain", "DAYS", *ROLES], "Missing option '--row'"),
-        (["explain", "DAYS", *ROLES, "--row", "300"], "there is no row 300: rows are numbered from 0 to 299"),
-        (["explain", "DAYS", *ROLES, "--row", "s30x", "--id", "station"], "names no row s30x: did you mean s30"),
-        (["explain", "DAYS", *ROLES, "--row", "1", "--plots", "DAYS"], "is a file, and a folder is needed"),
-        (["explain", "DAYS", *ROLES, "--row", "1", "--format", "gif"], "it must be one of svg, png, pdf"),
-        (["fit", "DAYS", *ROLES], "Missing option '--model'"),
-        (["nonsense"], "No such command 'nonsense'"),
-        (["score", "none.paribus", "DAYS"], "there is no model none.paribus"),
-    ],
-)
-def test_mistakes_get_one_line_and_code_2(
-    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    """Tests that each mistake is one line on standard error, with nothing on standard output, and writes nothing."""
-    monkeypatch.chdir(tmp_path)
-    code, out, err = invoke(*(str(days) if each == "DAYS" else each for each in arguments))
-    assert code == 2
-    assert out == ""
-    assert err.startswith("paribus: ")
-    assert err.count("\n") == 1
-    assert any(each in err for each in message.split("|")), err
-    assert os.listdir(tmp_path) == []
-
-
-def test_mistakes_of_the_installed_command(days: Path, tmp_path: Path) -> None:
-    """Tests the exit code and the one line once in a process of its own, and the traceback that --debug adds."""
-    bad = tmp_path / "bad.csv"
-    bad.write_text("month,rain\nMay,1\nJune\n")
-    result = run("detect", "bad.csv", "-c", "month", "-b", "rain", cwd=tmp_path)
-    assert result.returncode == 2
-    assert result.stderr == "paribus: bad.csv, line 3: it has 1 value and the first line 2, with ',' between them\n"
-    assert result.stdout == ""
-    result = run("detect", "bad.csv", "-c", "month", "--debug", cwd=tmp_path)
-    assert result.returncode not in (0, 2)
-    assert "Traceback" in result.stderr
-
-
-def test_a_full_disk_is_one_line_and_leaves_the_old_file(days: Path, tmp_path: Path) -> None:
-    """Tests that a write that the system stops keeps the old scores, and leaves nothing half-written."""
-    (tmp_path / "s.csv").write_text("old")
-    limited = f"ulimit -f 8; trap '' XFSZ; exec {COMMAND} detect {days} {' '.join(ROLES + QUICK)} --out s.csv"
-    result = subprocess.run(["bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True)
-    assert result.returncode == 2
-    assert result.stderr.splitlines()[-1] == "paribus: cannot write 's.csv': file too large"
-    assert "Traceback" not in result.stderr
-    assert (tmp_path / "s.csv").read_text() == "old"
-    assert os.listdir(tmp_path) == ["s.csv"]
-
-
-def start_long_run(days: Path, folder: Path) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [COMMAND, "detect", str(days), *ROLES, "--n-trees", "9000", "--out", "s.csv"],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-    # Until the library is loaded: interrupts before that are Python's own.
-    maps = Path(f"/proc/{process.pid}/maps")
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline and "_core" not in maps.read_text():
-        pass
-    return process
-
-
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
-@pytest.mark.parametrize(
-    ("number", "code", "message"), [(signal.SIGINT, 130, "paribus: interrupted\n"), (signal.SIGTERM, 143, "")]
-)
-def test_an_interrupt_ends_it_with_one_line(days: Path, tmp_path: Path, number: int, code: int, message: str) -> None:
-    """Tests that Ctrl-C and a kill end a long run soon, and leave no half-written file."""
-    process = start_long_run(days, tmp_path)
-    process.send_signal(number)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == code
-    # Where the interrupt comes in the middle of an import, C code may have a word of its own before.
-    assert out == ""
-    assert err.endswith(message)
-    assert "Traceback" not in err
-    assert os.listdir(tmp_path) == []
-
-
-def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
-    """Tests that a closed pipe ends the command without a word."""
-    script = f"{COMMAND} datasets | true; exit ${{PIPESTATUS[0]}}"
-    result = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-    assert result.stderr == ""
-    assert result.returncode in (0, 141)
-
-
-def in_terminal(*arguments: object, cwd: Path, **environment: str) -> str:
-    """What a person sees."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [COMMAND, *map(str, arguments)],
-        cwd=cwd,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env={"PATH": os.environ["PATH"], "TERM": "xterm-256color", "COLUMNS": "90", "LANG": "C.UTF-8"} | environment,
-    )
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    os.close(ours)
-    assert process.wait() == 0, shown.decode()
-    return shown.decode()
 
 
 def test_a_terminal_gets_a_bar_and_a_table(days: Path, tmp_path: Path) -> None:
@@ -536,26 +364,3 @@ def test_gzip_through_a_pipe(days: Path) -> None:
     result = subprocess.run(command, input=packed, capture_output=True, check=False)
     assert result.returncode == 0, result.stderr
     assert b"Warning" not in result.stderr
-
-
-def test_what_is_read_is_never_replaced(days: Path, tmp_path: Path) -> None:
-    """Tests standard input that comes from the file to be written, a database with options, and a query that writes."""
-    table = tmp_path / "in.csv"
-    table.write_bytes(days.read_bytes())
-    with table.open("rb") as stream:
-        command = [COMMAND, "detect", "-", "-c", "month", "-b", "rain", "--out", str(table)]
-        result = subprocess.run(command, stdin=stream, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert "would replace the table that is read" in result.stderr
-    assert table.read_bytes() == days.read_bytes()
-    database = tmp_path / "w.db"
-    with sqlite3.connect(database) as connection:
-        connection.execute("CREATE TABLE t (a REAL, b REAL)")
-        connection.executemany("INSERT INTO t VALUES (?, ?)", [(i, i % 7) for i in range(40)])
-    connection.close()
-    before = database.read_bytes()
-    for extra in (["--sql", "t", "--report", str(database)], ["--sql", "drop table t"]):
-        command = [COMMAND, "detect", f"sqlite:///{database}?timeout=5", "-c", "a", "-b", "b", *extra]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert result.returncode == 2, result.stderr
-        assert database.read_bytes() == before

@@ -91,6 +91,35 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
     assert not Path(os.devnull).is_file()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_a_full_device_is_named() -> None:
+    """Tests that an error of a device names it, too."""
+    with (
+        pytest.raises(OSError, match=r"^cannot write '/dev/full': no space left on device$"),
+        atomic_write("/dev/full") as file,
+    ):
+        file.write(b"x" * 100_000)
+
+
+def test_content_is_on_the_disk_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the system is told to write the draft, whole, before it takes its place."""
+    steps: list[tuple[str, int]] = []
+    replace = os.replace
+
+    def remember(handle: int) -> None:
+        steps.append(("flush", os.fstat(handle).st_size))
+
+    def move(draft: Path, target: Path) -> None:
+        steps.append(("replace", draft.stat().st_size))
+        replace(draft, target)
+
+    monkeypatch.setattr(os, "fsync", remember)
+    monkeypatch.setattr(os, "replace", move)
+    with atomic_write(tmp_path / "out.txt") as file:
+        file.write(b"12345")
+    assert steps == [("flush", 5), ("replace", 5)]
+
+
 def test_what_cannot_be_written_is_said_before_the_work(tmp_path: Path) -> None:
     """Tests that a missing folder, a folder, a file in place of a folder and a bad name each give one sentence."""
     (tmp_path / "file").write_bytes(b"x")

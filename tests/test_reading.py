@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -84,6 +85,8 @@ def test_json_lines_and_parquet_give_the_same_table(tmp_path: Path, monkeypatch:
     lines = "\n".join(json.dumps(row) for row in rows).encode()
     check_small_table(read_bytes(tmp_path, lines, "t.jsonl"))
     check_small_table(read_bytes(tmp_path, gzip.compress(lines), "t.jsonl.gz"))
+    for encoding in ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        check_small_table(read_bytes(tmp_path, lines.decode().encode(encoding), "t.jsonl"))
     frame = pd.DataFrame(rows).assign(when=pd.to_datetime(["2026-01-31", "2026-02-01"]))
     frame.to_parquet(tmp_path / "t.parquet")
     check_small_table(read(str(tmp_path / "t.parquet")))
@@ -131,7 +134,7 @@ def test_file_names_are_taken_literally(tmp_path: Path, name: str) -> None:
         (b"", "t.csv is empty"),
         (b"\n\n", "t.csv is empty"),
         (b"a,b\n", "t.csv: there are no rows"),
-        (b"a,b\n1,2\n3\n", "t.csv, line 3: it has 1 value and the first line 2, with ',' between them"),
+        (b"a,b\n1,2\n3\n", "t.csv, line 3: it has 1 value and the first line 2, with commas between them"),
         (b'a,b\n"1\n1",2\n3,4,5\n', "t.csv, line 4: it has 3 values and the first line 2"),
         (b"a,b,a\n1,2,3\n", "columns 1 and 3 are both called 'a'"),
         (b'a,b\n1,"2\n3,4\n', "t.csv, line 2: a quote is opened here and never closed"),
@@ -178,6 +181,18 @@ def test_what_is_no_file_is_explained(tmp_path: Path, monkeypatch: pytest.Monkey
         read("-")
 
 
+def test_a_pipe_that_cannot_be_kept_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a temporary folder without room is one sentence."""
+
+    def fail(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CSV.encode())))
+    monkeypatch.setattr("shutil.copyfileobj", fail)
+    with pytest.raises(OSError, match=r"kept in a temporary file, and that failed \(no space left on device\)"):
+        read("-")
+
+
 def test_text_among_numbers_is_found(tmp_path: Path) -> None:
     """Tests that the line and the value are named, and what to do about it."""
     data = 'n,x\n"two\nlines",1\nb,2\nc,3\nd,oops\n'
@@ -195,6 +210,21 @@ def test_text_among_numbers_is_found(tmp_path: Path) -> None:
     assert read_bytes(tmp_path, data).columns["x"].tolist() == ["1", "2", "3", "oops"]
     there = read_bytes(tmp_path, data, choose=strict, text=TextOptions(missing=frozenset({"oops"})))
     assert plain(there)["x"] == [1.0, 2.0, 3.0, None]
+
+
+def test_numbers_that_stand_for_missing_ones(tmp_path: Path) -> None:
+    """Tests that --missing means the same number in text, in JSON lines and in Parquet, infinite ones included."""
+    missing = TextOptions(missing=frozenset({"-999", "inf"}))
+    pq.write_table(pa.table({"x": [1.5, -999.0, float("inf")], "n": [1, -999, 3]}), tmp_path / "t.parquet")
+    lines = '{"x": 1.5, "n": 1}\n{"x": -999.0, "n": -999}\n{"x": Infinity, "n": 3}\n'
+    for table in (
+        read_bytes(tmp_path, "x,n\n1.5,1\n-999,-999\ninf,3\n", choose=strict, text=missing),
+        read_bytes(tmp_path, lines, "t.jsonl", choose=strict, text=missing),
+        read(str(tmp_path / "t.parquet"), strict, text=missing),
+    ):
+        assert plain(table) == {"x": [1.5, None, None], "n": [1.0, None, 3.0]}
+    with pytest.raises(ValueError, match=r"t.jsonl, line 3: column 'x' has 'inf' where .* say --missing 'inf' if it"):
+        read_bytes(tmp_path, lines, "t.jsonl", choose=strict)
 
 
 def test_values_that_no_table_has(tmp_path: Path) -> None:
@@ -247,6 +277,23 @@ def test_encodings_that_are_guessed_or_given(tmp_path: Path) -> None:
         read_bytes(tmp_path, CSV, text=TextOptions(encoding="utf-9"))
     with pytest.raises(ValueError, match=r"it is not ascii text"):
         read_bytes(tmp_path, "ö,x\n1,2\n", text=TextOptions(encoding="ascii"))
+
+
+def test_how_foreign_a_text_may_be(tmp_path: Path) -> None:
+    """Tests that text with some letters beyond ASCII is Western European, and that one full of them is not."""
+    for share, is_western in ((29, True), (31, False)):
+        data = b"a,b\n" + b"\xe9" * share * 10 + b"x" * (996 - 10 * share - 3) + b",1\n"
+        assert len(data) == 1000
+        if is_western:
+            assert read_bytes(tmp_path, data).columns["a"][0].startswith("é")
+            continue
+        with pytest.raises(ValueError, match="line 2: it is not UTF-8 text: name the encoding"):
+            read_bytes(tmp_path, data)
+
+
+def test_numbers_of_eight_digits_are_no_dates(tmp_path: Path) -> None:
+    """Tests that numbers stay numbers although they could be dates without their hyphens."""
+    assert plain(read_bytes(tmp_path, "x\n20260131\n20260201\n")) == {"x": [20260131.0, 20260201.0]}
 
 
 def test_decimal_commas(tmp_path: Path) -> None:
@@ -318,6 +365,36 @@ def test_separators_are_found() -> None:
     assert find_separator(["a,b", "1,2", "3"]) == ","
     assert find_separator(["a b", "1  2"]) == " "
     assert find_separator(["a,b", '"x;y;z",1', '"p;q",2']) == ","
+    assert find_separator(["a,b", "x;y,1", "p;q,2"]) == ","
+    assert find_separator(["tag;x,b", "a;1,2", "3,4", "5,6", "7,8"]) == ","
+    assert find_separator(["a b", "1,5 2,5", "3,5 4,5"]) == " "
+    assert find_separator(["a;b", "1", "2"]) == ";"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t"])
+@pytest.mark.parametrize("n_short", [1, 4])
+def test_words_and_decimal_commas_do_not_hide_a_ragged_row(tmp_path: Path, separator: str, n_short: int) -> None:
+    """Tests that a line that is too short is named, although spaces or commas would split all lines alike."""
+    rows = [["full name", "the load"], *([f"John Smith{row}", "7.5"] for row in range(9))]
+    lines = [separator.join(row) for row in rows]
+    lines[5 : 5 + n_short] = ["Jane Doe"] * n_short
+    with pytest.raises(ValueError, match=r"t.csv, line 6: it has 1 value and the first line 2"):
+        read_bytes(tmp_path, "\n".join(lines))
+    if separator != ",":
+        lines = [line.replace(".", ",").replace("Jane Doe", "1,5") for line in lines]
+        with pytest.raises(ValueError, match=r"t.csv, line 6: it has 1 value and the first line 2"):
+            read_bytes(tmp_path, "\n".join(lines))
+
+
+def test_a_name_that_promises_tabs(tmp_path: Path) -> None:
+    """Tests that tabs are taken for the separator where there are some, and that others are found with a note."""
+    notes: list[str] = []
+    check_small_table(read_bytes(tmp_path, CSV, "t.tsv", note=notes.append))
+    assert notes == ["t.tsv: there are no tabs in it, so commas are taken for what separates values"]
+    table = read_bytes(tmp_path, "a,b\tc,d\n1,2\t3,4\n", "t.tab", note=lambda _: None)
+    assert list(table.columns) == ["a,b", "c,d"]
+    with pytest.raises(ValueError, match=r"t.tsv, line 3: it has 1 value and the first line 2, with tabs between"):
+        read_bytes(tmp_path, "a,b\tc\n1,2\t3\n4,5\n6,7\n8,9", "t.tsv")
 
 
 @pytest.fixture

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from paribus.score_file import Scores, write_scores
+from paribus.reading import read
+from paribus.score_file import Scores, safe_text, write_scores
 
 SCORES = Scores(
     np.array([5.0, np.nan, 80.5, 5.0]),
@@ -44,7 +47,9 @@ def test_all_formats_hold_the_same(tmp_path: Path) -> None:
     assert lines[1] == {
         "id": "=1+1", "score": None, "rank": None, "label": "not scored", "partial_rain": None, "partial_=wind": None,
     }  # fmt: skip
-    assert pq.read_table(tmp_path / "s.parquet").to_pylist() == lines
+    table = pq.read_table(tmp_path / "s.parquet")
+    assert table.to_pylist() == lines
+    assert [str(field.type) for field in table.schema] == ["string", "double", "int64", "string", "double", "double"]
     assert len(os.listdir(tmp_path)) == 2
 
 
@@ -66,6 +71,53 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
             write_scores(tmp_path / name, SCORES)
         assert (tmp_path / name).read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["s.csv", "s.jsonl", "s.parquet"]
+
+
+def test_parquet_says_so_if_names_differ_only_in_case(tmp_path: Path) -> None:
+    """Tests that no column is renamed: CSV holds both, and for Parquet it is an error that leaves no file."""
+    scores = Scores(np.array([1.0]), {"rain": np.array([1.0]), "Rain": np.array([2.0])}, 0.0)
+    write_scores(tmp_path / "s.csv", scores)
+    assert (tmp_path / "s.csv").read_text().startswith("row,score,rank,label,partial_rain,partial_Rain\n")
+    with pytest.raises(
+        ValueError, match=r"cannot write '.*s.parquet': .* both 'rain' and 'Rain', which differ only in"
+    ):
+        write_scores(tmp_path / "s.parquet", scores)
+    assert os.listdir(tmp_path) == ["s.csv"]
+
+
+def test_parquet_is_drafted_in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Parquet needs no other folder, that odd names are taken literally, and what a full disk says."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    write_scores(tmp_path / "s.parquet", SCORES)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    for name in ("a*[b]?{c}", "quote'\"s", "\udcff"):
+        folder = tmp_path / name
+        folder.mkdir()
+        write_scores(folder / f"{name}.parquet", SCORES)
+        assert read(str(folder / f"{name}.parquet")).n_rows == 4
+        assert len(os.listdir(folder)) == 1
+    code = f"""
+import resource, signal, numpy as np
+from paribus.score_file import Scores, write_scores
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    write_scores({str(tmp_path / "s.parquet")!r}, Scores(np.random.default_rng(0).random(50_000), {{}}, 0.5))
+except OSError as error:
+    print(error)
+"""
+    before = (tmp_path / "s.parquet").read_bytes()
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == f"cannot write '{tmp_path / 's.parquet'}': file too large\n"
+    assert (tmp_path / "s.parquet").read_bytes() == before
+    assert len(os.listdir(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
+def test_every_start_of_a_formula_is_guarded(start: str) -> None:
+    """Tests that whatever a spreadsheet may take for a formula gets an apostrophe, and nothing else does."""
+    assert safe_text(f"{start}SUM(A1)") == f"'{start}SUM(A1)"
+    assert safe_text(f"A1{start}") == f"A1{start}"
 
 
 def _fail() -> None:

@@ -30,6 +30,12 @@ def check_seed(seed: Any) -> None:
     check_whole_number("seed", seed, 0, LARGEST_SEED)
 
 
+def check_n_jobs(n_jobs: Any) -> None:
+    """Says so if a value is no number of threads."""
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
+        raise ValueError(f"n_jobs is {n_jobs!r}: it must be a number of threads, or -1 for all cores")
+
+
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Says so if a value is none of the texts that it may be."""
     if not isinstance(value, str) or value not in choices:

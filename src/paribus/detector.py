@@ -149,6 +149,7 @@ class QCAD(ContextualDetector):
         encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
         context = encoding.encode(table, roles.contextual)
         behavior = encode_behavior(table, roles.behavioral)
+        _warn_missing(table, context, roles.contextual)
         names = [table.name(p) for p in roles.behavioral]
         _check_behavior(behavior, names)
         n_rows, n_features = context.shape
@@ -199,6 +200,16 @@ class QCAD(ContextualDetector):
         )
         self._remember(fitted, engine)
         return self
+
+
+def _warn_missing(table: Table, context: Floats, positions: list[int]) -> None:
+    for position, is_empty in zip(positions, np.isnan(context).all(axis=0), strict=True):
+        if is_empty and table.n_rows:
+            warnings.warn(
+                f"contextual column {table.label(position)} has no values at all, so no row is compared by it",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def _check_behavior(behavior: Floats, names: list[str]) -> None:

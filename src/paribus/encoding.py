@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paribus.table import Floats, Table
+from paribus.values import Kind, what_is
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,14 @@ class ContextEncoding:
 
     codes: list[dict[Hashable, int] | None]
     """One per feature: None for numbers."""
+    held: list[str]
+    """One per feature: what it held at fit, so that dates are not taken for numbers."""
 
     @classmethod
     def fit(cls, table: Table, positions: list[int], categorical: frozenset[int]) -> ContextEncoding:
         """Learns the categories."""
-        return cls([_number_categories(table, p) if p in categorical else None for p in positions])
+        codes = [_number_categories(table, p) if p in categorical else None for p in positions]
+        return cls(codes, [table.holds(p) for p in positions])
 
     @property
     def categorical(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
@@ -34,8 +38,8 @@ class ContextEncoding:
     def encode(self, table: Table, positions: list[int]) -> Floats:
         """Rows x features."""
         columns = [
-            _numbers(table, position) if codes is None else _encode_categories(table, position, codes)
-            for position, codes in zip(positions, self.codes, strict=True)
+            _numbers(table, position, held) if codes is None else _encode_categories(table, position, codes)
+            for position, codes, held in zip(positions, self.codes, self.held, strict=True)
         ]
         return np.ascontiguousarray(np.column_stack(columns))
 
@@ -45,12 +49,16 @@ def encode_behavior(table: Table, positions: list[int]) -> Floats:
     return np.ascontiguousarray(np.column_stack([_numbers(table, position) for position in positions]))
 
 
-def _numbers(table: Table, position: int) -> Floats:
-    if table.kind(position).is_number:
-        return table.numbers(position)
-    if table.has_values(position):
-        raise TypeError(f"column {table.label(position)} held numbers at fit and does not here: convert it")
-    return np.full(table.n_rows, np.nan)
+def _numbers(table: Table, position: int, held: str = Kind.NUMERIC.value) -> Floats:
+    if not table.has_values(position):
+        return np.full(table.n_rows, np.nan)
+    if (holds := table.holds(position)) != held:
+        raise TypeError(_changed(table, position, held, holds))
+    return table.numbers(position)
+
+
+def _changed(table: Table, position: int, held: str, holds: str) -> str:
+    return f"column {table.label(position)} held {held} at fit and holds {holds} here: convert it"
 
 
 def _number_categories(table: Table, position: int) -> dict[Hashable, int]:
@@ -64,14 +72,12 @@ def _sort_key(value: Hashable) -> tuple[str, Hashable]:
 
 def _encode_categories(table: Table, position: int, codes: dict[Hashable, int]) -> Floats:
     values = table.categories(position)
-    known = {isinstance(value, str) for value in codes}
-    found = {isinstance(value, str) for value in values if value is not None}
-    if known and found and not known & found:
-        kinds = ("text", "no text") if True in known else ("no text", "text")
-        raise TypeError(
-            f"column {table.label(position)} held {kinds[0]} at fit and holds {kinds[1]} here: "
-            "no category could be recognised"
-        )
+    distinct = {value for value in values if value is not None}
+    known = {what_is(value) for value in codes}
+    found = {what_is(value) for value in distinct}
+    # One and zero are as good as true and false.
+    if known and found and not known & found and not distinct <= codes.keys():
+        raise TypeError(_changed(table, position, " and ".join(sorted(known)), " and ".join(sorted(found))))
     unseen = len(codes)
     return np.fromiter(
         (np.nan if value is None else codes.get(value, unseen) for value in values), dtype=np.float64, count=len(values)

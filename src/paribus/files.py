@@ -46,11 +46,34 @@ def check_writable(path: AnyPath) -> Path:
 
 
 @contextmanager
-def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
-    """A binary file to write to, which takes its place when all is written.
+def atomic_path(path: AnyPath) -> Iterator[Path]:
+    """An empty file for others to fill, which takes its place when all is written.
 
     Until then it is a hidden file in the same folder. Whatever goes wrong, a full disk or a killed process, the old
     file is as it was.
+    """
+    target = check_writable(path)
+    draft = target if _is_special(target) else _draft(target)
+    try:
+        if draft is target:
+            yield target
+            return
+        os.close(_create(draft))
+        yield draft
+        _flush_to_disk(draft)
+        if target.exists():
+            os.chmod(draft, target.stat().st_mode & 0o777)
+        os.replace(draft, target)
+    except BaseException as error:
+        if draft is not target:
+            with suppress(OSError):
+                draft.unlink()
+        raise _explained(error, path) from None
+
+
+@contextmanager
+def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
+    """A binary file to write to, which takes its place when all is written: see `atomic_path`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -59,24 +82,17 @@ def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
     ...     Path(f"{folder}/scores.csv").read_text()
     'score'
     """
-    target = check_writable(path)
-    if _is_special(target):
-        with target.open("wb") as file:
-            yield file
-        return
-    draft = _draft(target)
+    with atomic_path(path) as draft, draft.open("wb") as file:
+        yield file
+
+
+def _flush_to_disk(draft: Path) -> None:
+    """Waits until all is on the disk: a name must not be there before its content."""
+    handle = os.open(draft, os.O_RDONLY)
     try:
-        with os.fdopen(_create(draft), "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            os.chmod(draft, target.stat().st_mode & 0o777)
-        os.replace(draft, target)
-    except BaseException as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise _explained(error, path) from None
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _is_special(target: Path) -> bool:

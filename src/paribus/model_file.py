@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,8 @@ from paribus.values import Kind
 FORMAT = "paribus model"
 VERSION = 1
 WHAT = "a model that paribus saved"
+# How columns that `Table.holds` calls so are stored.
+_TIME_TYPES = {"points in time": "M8[us]", "durations": "m8[us]"}
 
 
 def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> None:
@@ -84,10 +85,12 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         raise IsADirectoryError(f"{path} is a folder, not {WHAT}")
     if not path.exists():
         raise FileNotFoundError(f"there is no model {path}")
+    if not path.is_file():
+        raise ValueError(f"{path} is a pipe or a device, and a model cannot be read from one: save it as a file first")
     header, arrays = read_archive(path, WHAT)
     if header.get("format") != FORMAT:
         raise ForeignError(f"{path.name} is not {WHAT}")
-    if not isinstance(header.get("version"), int) or header["version"] < 1:
+    if not _is_whole(header.get("version")) or header["version"] < 1:
         raise DamagedError(f"{path.name} is damaged: it has no version")
     if header["version"] > VERSION:
         newer = header.get("paribus")
@@ -130,7 +133,7 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
     behavioral = header.positions("behavioral", n_columns)
     if set(contextual) & set(behavioral) or len(contextual) > MAX_CONTEXTUAL:
         raise DamagedError("a column has two roles")
-    encoding = _encoding(header, len(contextual))
+    encoding = _encoding(header, contextual)
     categorical = frozenset(p for p, codes in zip(contextual, encoding.codes, strict=True) if codes is not None)
     n_features = len(behavioral)
 
@@ -165,8 +168,9 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
     )
 
 
-def _encoding(header: _Header, n_features: int) -> ContextEncoding:
-    stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == n_features)
+def _encoding(header: _Header, contextual: list[int]) -> ContextEncoding:
+    stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == len(contextual))
+    types = header.get("types", lambda value: isinstance(value, dict))
     codes: list[dict[Hashable, int] | None] = []
     for categories in stored:
         if categories is None:
@@ -178,7 +182,8 @@ def _encoding(header: _Header, n_features: int) -> ContextEncoding:
         if len(numbered) < len(categories):
             raise DamagedError("a category is there twice")
         codes.append(numbered)
-    return ContextEncoding(codes)
+    held = {stored: word for word, stored in _TIME_TYPES.items()}
+    return ContextEncoding(codes, [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual])
 
 
 def _plan(header: _Header, arrays: dict[str, npt.NDArray[Any]], n_rows: int, n_features: int) -> ForestPlan:
@@ -248,14 +253,12 @@ def _decoded(codes: Floats, categories: list[Any]) -> npt.NDArray[Any]:
 
 
 def _type_of(table: Table, position: int) -> str:
-    kind, example = table.kind(position), table.example(position)
-    if kind is Kind.TIME:
-        return "m8[us]" if isinstance(example, timedelta | np.timedelta64) else "M8[us]"
-    return "whole" if isinstance(example, int | np.integer) else "number"
+    whole = isinstance(table.example(position), int | np.integer)
+    return _TIME_TYPES.get(table.holds(position), "whole" if whole else "number")
 
 
 def _as_type(numbers: Floats, name: Any) -> npt.NDArray[Any]:
-    if name in ("m8[us]", "M8[us]"):
+    if name in _TIME_TYPES.values():
         if (np.abs(numbers) >= 2**63).any():
             raise DamagedError("a moment is out of range")
         return moments(numbers, name)

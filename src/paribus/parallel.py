@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 from joblib import cpu_count
+
+from paribus.arguments import check_n_jobs
 
 MAX_THREADS = 256
 
@@ -15,6 +16,5 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         n_jobs = -1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise ValueError(f"n_jobs is {n_jobs!r}: it must be a number of threads, or -1 for all cores")
+    check_n_jobs(n_jobs)
     return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paribus.arguments import MAX_NEIGHBORS, check_whole_number, is_number
+from paribus.arguments import LARGEST_SEED, MAX_NEIGHBORS, check_n_jobs, check_whole_number, is_number
 from paribus.progress import check_progress
 
 MAX_TREES = 10_000
@@ -35,6 +35,10 @@ def check_parameters(detector: Any) -> None:
         raise ValueError(f"max_features is {max_features!r}: give a number, a share, 'sqrt', or None for all features")
     if max_features is not None and not isinstance(max_features, float | str):
         _whole_number(detector, "max_features", 1, None)
+    if isinstance(detector.random_state, int | float | np.number | str):
+        check_whole_number("random_state", detector.random_state, 0, LARGEST_SEED)
+    if detector.n_jobs is not None:
+        check_n_jobs(detector.n_jobs)
     check_progress(detector.progress)
 
 

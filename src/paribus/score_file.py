@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,12 +12,13 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from paribus.files import AnyPath, atomic_write
+from paribus.files import AnyPath, atomic_path, atomic_write
 from paribus.reading.columns import number
 from paribus.values import Floats
 
-# What a spreadsheet takes for the start of a formula, in a text.
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+PARQUET = ".parquet"
+# What a spreadsheet takes for the start of a formula, in a text; some take the wide letters of East Asia, too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 # Texts with these stand in quotes: some programs take another sign than the comma for the separator.
 NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
 
@@ -71,17 +70,34 @@ class Scores:
         }
 
 
-def check_score_file(path: AnyPath) -> None:
-    """Says so if the name of a file does not tell its format."""
-    if Path(path).suffix.lower() not in _WRITERS:
-        raise ValueError(f"cannot write '{path}': its name must end in one of {', '.join(_WRITERS)}")
+def check_score_file(path: AnyPath, behavioral: Iterable[str] = ()) -> None:
+    """Says so if the name of a file does not tell its format, or the format does not know two names apart."""
+    suffix = Path(path).suffix.lower()
+    if suffix != PARQUET and suffix not in _WRITERS:
+        formats = ", ".join([".csv", ".tsv", PARQUET, ".jsonl"])
+        raise ValueError(f"cannot write '{path}': its name must end in one of {formats}")
+    same: dict[str, str] = {}
+    for name in behavioral if suffix == PARQUET else ():
+        # duckdb would rename one of them without a word.
+        if (other := same.setdefault(name.lower(), name)) != name:
+            raise ValueError(
+                f"cannot write '{path}': Parquet cannot hold both '{other}' and '{name}', which differ only in case: "
+                "write .csv or .jsonl"
+            )
 
 
 def write_scores(path: AnyPath, scores: Scores) -> None:
     """Writes all rows, in the order of the table; the whole file or nothing."""
-    check_score_file(path)
+    check_score_file(path, scores.partial)
+    suffix = Path(path).suffix.lower()
+    if suffix == PARQUET:
+        from paribus.reading.parquet import write_parquet
+
+        with atomic_path(path) as draft:
+            write_parquet(draft, scores.columns(), whole={"rank"})
+        return
     with atomic_write(path) as file:
-        _WRITERS[Path(path).suffix.lower()](file, scores.columns())
+        _WRITERS[suffix](file, scores.columns())
 
 
 def safe_text(text: str) -> str:
@@ -107,17 +123,6 @@ def _write_json_lines(file: BinaryIO, columns: dict[str, npt.NDArray[Any]]) -> N
     for record in _rows(columns):
         line = json.dumps(dict(zip(columns, record, strict=True)), ensure_ascii=False, allow_nan=False)
         file.write(line.encode("utf-8", "backslashreplace") + b"\n")
-
-
-def _write_parquet(file: BinaryIO, columns: dict[str, npt.NDArray[Any]]) -> None:
-    from paribus.reading.parquet import write_parquet
-
-    # duckdb writes to a path, and its file takes its place when it is complete.
-    with tempfile.TemporaryDirectory(prefix="paribus-") as folder:
-        path = Path(folder) / "scores.parquet"
-        write_parquet(path, columns)
-        with path.open("rb") as written:
-            shutil.copyfileobj(written, file)
 
 
 def _chain(headings: list[Any], rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
@@ -148,7 +153,6 @@ def _cell(value: Any) -> str:
 _WRITERS: dict[str, Callable[[BinaryIO, dict[str, npt.NDArray[Any]]], None]] = {
     ".csv": _write_csv,
     ".tsv": _write_tsv,
-    ".parquet": _write_parquet,
     ".jsonl": _write_json_lines,
     ".ndjson": _write_json_lines,
 }

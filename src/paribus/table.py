@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from paribus.values import Floats as Floats
 from paribus.values import Kind as Kind
-from paribus.values import array_kind, is_missing, object_kind, series_to_floats, to_floats
+from paribus.values import array_kind, is_missing, object_kind, series_to_floats, to_floats, what_is
 
 ColumnKey: TypeAlias = str | int
 Columns: TypeAlias = ColumnKey | Sequence[ColumnKey]
@@ -96,6 +96,13 @@ class Table:
         if isinstance(dtype, nw.Object | nw.Unknown):
             return object_kind(self._values(position))
         return Kind.UNUSABLE
+
+    def holds(self, position: int) -> str:
+        """What messages call the values of a column."""
+        kind, example = self.kind(position), self.example(position)
+        if kind is Kind.UNUSABLE:
+            return "values of no one kind"
+        return kind.value if example is None else what_is(example)
 
     def has_values(self, position: int) -> bool:
         """Whether anything in a column is not missing."""

@@ -58,6 +58,19 @@ def value_kind(value: Any) -> Kind:
     return Kind.UNUSABLE
 
 
+def what_is(value: Any) -> str:
+    """What messages call values like this one.
+
+    >>> what_is(1.5), what_is(True), what_is(date(2026, 1, 31))
+    ('numbers', 'truth values', 'points in time')
+    """
+    if isinstance(value, bool | np.bool_):
+        return "truth values"
+    if isinstance(value, timedelta | np.timedelta64):
+        return "durations"
+    return "text" if isinstance(value, str) else value_kind(value).value
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is some library's way to say that there is none."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
 import sys
+from copy import copy
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.main
 
 from paribus.cli import bench, options
 from paribus.cli.groups import takes
+from paribus.loading import loading
 
 # Plain help: with frames around it, it takes twice as long to appear.
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -26,9 +31,18 @@ Out = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 # Any other mistake is a bug, and its traceback is wanted.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 INTERRUPTED = 128 + signal.SIGINT
 # Usage errors are click's, which typer has had inside of it for some time: this is where it is in both.
 USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
+
+
+# What `--debug` says, wherever it stands.
+_settings = SimpleNamespace(debug=False)
+
+
+def _debug(wanted: bool) -> None:
+    _settings.debug = _settings.debug or wanted
 
 
 def _version(wanted: bool) -> None:
@@ -41,7 +55,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def paribus(
-    debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error comes from.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", callback=_debug, help="Show where in the code an error comes from.")
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -80,8 +96,8 @@ def detect(
     cat days.jsonl | paribus detect - -c month -b rain --json
     paribus detect sqlite:///weather.db --sql days -c month -b rain
     """  # noqa: D301
-    from paribus.cli import commands
-
+    with loading():
+        from paribus.cli import commands
     commands.detect(source, roles, out, report, top, as_json, parameters)
 
 
@@ -110,8 +126,8 @@ def explain(
     paribus explain days.csv --row 137 --context month,elevation --behavior rain,wind
     paribus explain days.csv --row Zell --id station -c month -b rain --plots pictures
     """  # noqa: D301
-    from paribus.cli import commands
-
+    with loading():
+        from paribus.cli import commands
     commands.explain(source, roles, row, plots, formats or ["svg", "png"], as_json, parameters)
 
 
@@ -131,8 +147,8 @@ def fit(
     \b
     paribus fit days.csv --context month,elevation --behavior rain,wind --model days.paribus
     """  # noqa: D301
-    from paribus.cli import commands
-
+    with loading():
+        from paribus.cli import commands
     commands.fit(source, roles, model, parameters)
 
 
@@ -154,8 +170,8 @@ def score(
     \b
     paribus score days.paribus tomorrow.csv --out scores.csv
     """  # noqa: D301
-    from paribus.cli import commands
-
+    with loading():
+        from paribus.cli import commands
     commands.score(model, source, id, out, top, as_json, n_jobs)
 
 
@@ -166,8 +182,8 @@ def demo(
     ),
 ) -> None:
     """Show the strangest days of a bundled table, and write a report."""
-    from paribus.demo import run
-
+    with loading():
+        from paribus.demo import run
     run(report)
 
 
@@ -195,18 +211,17 @@ def datasets() -> None:
 
 def main() -> None:
     """What the shell calls: runs a command, and says on one line what went wrong."""
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
-    debug = len(arguments) < len(sys.argv) - 1
-    if not arguments:
-        arguments = ["--help"]
+    _settings.debug = False
     for stream in (sys.stdout, sys.stderr):
         # A letter that the terminal does not have is no reason to stop.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    # So that a killed run cleans up behind itself.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # So that a killed run cleans up behind itself. What nohup ignores stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
-        code = app(arguments, prog_name="paribus", standalone_mode=False)
+        code = _command()(sys.argv[1:] or ["--help"], prog_name="paribus", standalone_mode=False)
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -222,18 +237,41 @@ def main() -> None:
         command = context.command_path if context is not None else "paribus"
         _stop(f"{error.format_message().rstrip('.')}; see {command} --help", 2)
     except MISTAKES as error:
-        if debug:
+        if _settings.debug:
             raise
+        if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+            # Any other file is named by those who write it.
+            _forget_output()
+            _stop(f"cannot write to standard output: {_reason(error)}", 2)
         _stop(_reason(error), 2)
     if code == INTERRUPTED:
         _stop("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _command() -> Any:
+    """The command with all others below it. Each of them takes `--debug`, too."""
+    top = typer.main.get_command(app)
+    debug = copy(next(option for option in top.params if option.name == "debug"))
+    debug.expose_value = False
+    groups: list[Any] = [top]
+    while groups:
+        for command in groups.pop().commands.values():
+            command.params.append(debug)
+            if hasattr(command, "commands"):
+                groups.append(command)
+    return top
+
+
 def _reader_is_gone() -> NoReturn:
-    """Ends without a word. Python would complain again when it closes the output."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Ends without a word."""
+    _forget_output()
     os._exit(128 + signal.SIGPIPE)
+
+
+def _forget_output() -> None:
+    """Python would complain again when it closes the output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _reason(error: Exception) -> str:
@@ -242,7 +280,9 @@ def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         name = f"{error.filename}: " if error.filename is not None else ""
         return f"{name}{(error.strerror or str(error)).lower()}"
-    return str(error) or type(error).__name__
+    from paribus.cli.messages import in_shell_words
+
+    return in_shell_words(str(error)) or type(error).__name__
 
 
 def _stop(message: str, code: int) -> NoReturn:

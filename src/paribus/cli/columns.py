@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paribus.cli.options import RoleOptions
 from paribus.reading import Wanted
+from paribus.reading.columns import moment, number
 from paribus.table import find_key
 
 
@@ -23,8 +25,8 @@ class ChosenColumns:
         """Finds the names, and says what to read."""
         typed = self.typed
         self.contextual = resolve("--context", typed.context, names)
-        self.behavioral = resolve("--behavior", typed.behavior, names) or None
-        self.categorical = resolve("--categorical", typed.categorical, names) or None
+        self.behavioral = resolve("--behavior", typed.behavior, names) if typed.behavior else None
+        self.categorical = resolve("--categorical", typed.categorical, names) if typed.categorical else None
         texts = [*(self.categorical or [])]
         if typed.id is not None:
             find_column("--id", typed.id, names)
@@ -47,6 +49,8 @@ def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:
         for part in parts:
             find_column(option, part, names)
             found.append(part)
+    if not found:
+        raise ValueError(f"{option} names no column: say {option} COLUMN,COLUMN")
     return found
 
 
@@ -69,3 +73,20 @@ def find_column(option: str, name: str, names: list[str]) -> None:
         find_key(name, names, "column")
     except ValueError as error:
         raise ValueError(f"{option}: {error}") from None
+
+
+def check_look(name: str, known: Iterable[str], found: Iterable[str | None]) -> None:
+    """Says so if a column of texts looks altogether different than when the model was made.
+
+    Codes such as 007 are texts, so that numbers in the place of names would only be categories nobody has seen.
+    """
+    held, holds = ({_look(text) for text in texts if text is not None} for texts in (known, found))
+    if held and holds and not held & holds:
+        was, now = (" and ".join(sorted(looks)) for looks in (held, holds))
+        raise ValueError(f"column '{name}' held {was} at fit and holds {now} here: is this the right table?")
+
+
+def _look(text: str) -> str:
+    if number(text) is not None:
+        return "numbers"
+    return "text" if moment(text) is None else "points in time"

@@ -5,7 +5,6 @@ The detector, which takes the longest, is imported when there is a table for it.
 
 from __future__ import annotations
 
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paribus.cli.columns import ChosenColumns, find_column
-from paribus.cli.messages import note, warnings_as_notes
+from paribus.cli.columns import ChosenColumns, check_look, find_column
+from paribus.cli.messages import as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_folder, check_outputs
 from paribus.cli.overview import print_overview
@@ -24,11 +23,12 @@ from paribus.cli.pictures import check_formats, require_matplotlib, save_picture
 from paribus.cli.printing import print_anomalies, print_explanation, print_json
 from paribus.explanation import Explanation
 from paribus.formatting import counted, listed, none_above, plain, score_text
+from paribus.loading import loading
 from paribus.parameters import check_parameters
 from paribus.reading import ReadTable, Wanted
 from paribus.reading.columns import all_columns
 from paribus.score_file import Scores, check_score_file, write_scores
-from paribus.table import NamedRows
+from paribus.table import NamedRows, Table
 
 if TYPE_CHECKING:
     from paribus import QCAD
@@ -55,7 +55,7 @@ def detect(
     if out is not None:
         check_score_file(out)
     check_outputs([source.file], {"--out": out, "--report": report})
-    detector, table = _fit(source, roles, parameters)
+    detector, table = _fit(source, roles, parameters, out=out)
     scores = Scores(
         detector.anomaly_scores_, dict(detector.partial_scores_), -detector.offset_, _labels(table, roles.id)
     )
@@ -102,7 +102,7 @@ def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, A
     check_outputs([source.file], {"--model": model})
     detector, _ = _fit(source, roles, parameters)
     detector.save(model)
-    note(f"the model is in {model}: paribus score {shlex.quote(str(model))} FILE scores other rows")
+    note(f"the model is in {model}: paribus score {as_typed(str(model))} FILE scores other rows")
 
 
 def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:
@@ -110,10 +110,18 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     if out is not None:
         check_score_file(out)
     check_outputs([source.file, str(model)], {"--out": out})
-    from paribus import QCAD, scoring
+    with loading():
+        from paribus import QCAD, scoring
 
     detector = QCAD.load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
     check_parameters(detector)
+    if out is not None:
+        check_score_file(out, detector.behavioral_features_)
+    if detector._fitted.table.names is None:
+        raise ValueError(
+            f"{model.name} was made from a table without column names, so it cannot tell the columns of a file apart: "
+            "make it from a table with names, or use it in Python"
+        )
     names = [*detector.contextual_features_, *detector.behavioral_features_]
     # Codes such as 007 were texts when the model was made, so they are texts now.
     texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
@@ -124,12 +132,21 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         strict=True,
     )
     table = source.read(lambda there: _check_columns(wanted, id, there))
+    for name in sorted(texts):
+        known = [value for value in detector.categories_[name] if isinstance(value, str)]
+        check_look(name, known, table.columns[name])
+    _note_missing(table, names)
     start = time.perf_counter()
-    partial = detector.partial_scores(table.columns)
+    rows = table.columns
+    if not detector._fitted.roles.by_name:
+        # Roles by position: all columns of the fit must be there, though nobody looks at those without a role.
+        nothing = np.full(table.n_rows, np.nan)
+        rows = {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
+    partial = detector.partial_scores(rows)
     total = scoring.total(np.column_stack(list(partial.values())))
     scores = Scores(total, partial, -detector.offset_, _labels(table, id))
     highest = scores.highest(top)
-    strangest = {name: values[highest] for name, values in table.columns.items()}
+    strangest = {name: values[highest] for name, values in rows.items()}
     explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
     if n_unscored := int(np.isnan(total).sum()):
         note(f"{n_unscored:,} row(s) get no score, for want of a behavioural value in them or in their reference group")
@@ -163,15 +180,27 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
 
 
 def _fit(
-    source: Source, roles: RoleOptions, parameters: dict[str, Any], asked: str | None = None
+    source: Source,
+    roles: RoleOptions,
+    parameters: dict[str, Any],
+    *,
+    asked: str | None = None,
+    out: Path | None = None,
 ) -> tuple[QCAD, ReadTable]:
-    """A detector that has learnt from the table. `asked`: a row that must be there, or the work would be in vain."""
+    """A detector that has learnt from the table.
+
+    The work would be in vain without the row that is `asked` about, or with names that `out` cannot hold.
+    """
     chosen = ChosenColumns(roles)
     check_parameters(SimpleNamespace(progress=False, **parameters))
     table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
-    from paribus import QCAD
+    if out is not None:
+        others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
+        check_score_file(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
+    with loading():
+        from paribus import QCAD
 
     detector = QCAD(
         chosen.contextual or [],
@@ -205,6 +234,13 @@ def _check_columns(wanted: Wanted, id: str | None, there: list[str]) -> Wanted:
     for name in wanted.names or []:
         find_column("--id" if name == id else "the model needs a column", name, there)
     return wanted
+
+
+def _note_missing(table: ReadTable, names: list[str]) -> None:
+    columns = Table(table.columns)
+    for name in names:
+        if not columns.has_values(columns.find_column(name)):
+            note(f"{table.name}: column '{name}' has no values at all, so no row is compared by it")
 
 
 def _wants_bar() -> bool:

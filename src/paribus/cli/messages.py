@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+import shlex
 import shutil
 import sys
 import textwrap
@@ -11,13 +14,55 @@ from contextlib import contextmanager
 from typing import Any
 
 LONGEST = 2000
+# How Python writes a byte of a file name that is no letter.
+_ODD_BYTE = re.compile("[\udc80-\udcff]")
 
 
 def one_line(text: object) -> str:
     """A message on one line. Names and values in it cannot steer the terminal."""
     from paribus.formatting import clipped
 
-    return clipped(text, LONGEST)
+    return clipped(with_odd_bytes(str(text)), LONGEST)
+
+
+def with_odd_bytes(text: str) -> str:
+    r"""A text in which bytes of a file name that are no letters can be seen.
+
+    >>> with_odd_bytes("caf\udce9.csv")
+    'caf\\xe9.csv'
+    """
+    return _ODD_BYTE.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02x}", text)
+
+
+def as_typed(path: str) -> str:
+    r"""A path as a person types it in a shell.
+
+    >>> as_typed("two words.csv"), as_typed("caf\udce9.csv")
+    ("'two words.csv'", "$'caf\\xe9.csv'")
+    """
+    if _ODD_BYTE.search(path) is None:
+        return shlex.quote(path)
+    return "$'" + with_odd_bytes(path.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+
+
+def in_shell_words(text: str) -> str:
+    """What the library says of its parameters, as one who types options says it.
+
+    >>> in_shell_words("clip is -1: it must be a number from 1e-9 to 1e9, or None for no cap")
+    '--clip is -1: it must be a number from 1e-9 to 1e9, or none for no cap'
+    >>> in_shell_words("the table has n_samples = 1; try a larger n_neighbors")
+    'the table has 1 row(s); try a larger --n-neighbors'
+    """
+    from paribus.cli.options import parameters
+
+    names = list(inspect.signature(parameters).parameters)
+    if text.startswith(tuple(f"{name} is " for name in names)):
+        text = f"--{text}".replace("None", "none")
+    for name in names:
+        if "_" in name:
+            # Not where it is the name of a column.
+            text = re.sub(rf"(?<!['\w-])(--)?{name}(?!['\w])", f"--{name.replace('_', '-')}", text)
+    return re.sub(r"\bn_samples = (\d+)", r"\1 row(s)", text)
 
 
 def note(text: object) -> None:
@@ -35,7 +80,7 @@ def warnings_as_notes() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if issubclass(category, UserWarning):
-            note(message)
+            note(in_shell_words(str(message)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from paribus.cli.messages import as_typed, one_line
 from paribus.cli.printing import print_table
 from paribus.formatting import ColumnFormat, counted, plain
 from paribus.reading import ReadTable
@@ -58,9 +59,9 @@ def print_overview(read: ReadTable, command: str, source: str) -> None:
         [[plain(c.name), c.kind.value, str(c.n_missing), str(c.n_distinct), ", ".join(c.examples)] for c in columns],
     )
     rows = counted(read.n_rows, "row")
-    print_words(f"\n{plain(read.name)}: {rows}. Say which columns are context, and which are behaviour:\n")
+    print_words(f"\n{one_line(read.name)}: {rows}. Say which columns are context, and which are behaviour:\n")
     context, behavior = suggest([column for column in columns if column.can_be_typed])
-    start = f"  paribus {command} {plain(shlex.quote(source), LONGEST_NAME)}"
+    start = f"  paribus {command} {plain(as_typed(source), LONGEST_NAME)}"
     if not context or not behavior:
         print(f"{start} --context COLUMN,COLUMN --behavior COLUMN")
         print_words("\nBehaviour must be numbers, and at least one other column must be left for the context.")

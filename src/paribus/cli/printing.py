@@ -49,5 +49,16 @@ def print_json(value: Any) -> None:
     """A value as JSON."""
     import json
 
-    # A letter beyond ASCII could steer a terminal.
-    print(json.dumps(value, ensure_ascii=sys.stdout.isatty(), allow_nan=False, indent=2))
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    # A letter beyond ASCII could steer a terminal, and not every output has it.
+    if sys.stdout.isatty() or not _can_be_written(text):
+        text = json.dumps(value, allow_nan=False, indent=2)
+    print(text)
+
+
+def _can_be_written(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

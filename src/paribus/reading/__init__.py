@@ -17,7 +17,6 @@ days.csv: decimal commas in column 'rain' are read as decimal points
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,7 @@ from typing import Any
 import numpy.typing as npt
 
 from paribus.reading.columns import Choose, Note, RawTable, Wanted, all_columns, typed
-from paribus.reading.source import Format, Source, open_source
+from paribus.reading.source import Format, open_source
 
 __all__ = ["Choose", "Note", "ReadTable", "TextOptions", "Wanted", "read"]
 
@@ -119,9 +118,5 @@ def _read_raw(
         return read_json_lines(opened.name, lines, choose)
     from paribus.reading.delimited import read_delimited
 
-    return read_delimited(opened.name, lines, choose, text.separator or _separator_of(opened), text.has_header, note)
-
-
-def _separator_of(source: Source) -> str | None:
-    suffixes: Iterable[str] = source.name.lower().split(".")[-2:]
-    return "\t" if "tsv" in suffixes or "tab" in suffixes else None
+    is_tabbed = not {"tsv", "tab"}.isdisjoint(opened.name.lower().split(".")[-2:])
+    return read_delimited(opened.name, lines, choose, text.separator, text.has_header, note, is_tabbed=is_tabbed)

@@ -19,6 +19,8 @@ from paribus.values import is_missing
 
 # How a column of numbers says that there is none, in lower case. In a column of texts these are texts.
 MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?", "."})
+# How texts spell truth values, in lower case.
+TRUTHS = {"true": True, "false": False}
 # A column with so many numbers among its values is one of numbers, with mistakes.
 MOSTLY = 0.5
 
@@ -85,16 +87,19 @@ def check_names(source: str, names: list[str]) -> None:
 def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.NDArray[Any]:
     """A column of numbers, moments, truth values or texts. It leaves the raw table."""
     values = raw.columns.pop(name)
+    absent = frozenset(spelt for text in missing if (spelt := _spelt(text)) is not None)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiumM" and name not in raw.wanted.texts:
-        return values
-    cells = [_tidy(value, missing) for value in values]
+        if values.dtype.kind in "mM" or not absent:
+            return values
+        return np.where(np.isin(values, list(absent)), np.nan, values)
+    cells = [_tidy(value, missing, absent) for value in values]
     if name in raw.wanted.texts:
         return _objects(None if cell is None else _as_text(cell) for cell in cells)
     kinds = {type(cell) for cell in cells if cell is not None}
     if raw.wanted.strict:
         _check_simple(raw, name, cells, kinds)
-    if kinds and kinds <= {bool, np.bool_} and name not in raw.wanted.numbers:
-        return _objects(cells)
+    if name not in raw.wanted.numbers and (truths := _truths(cells)) is not None:
+        return truths
     if (moments := _moments(cells, kinds)) is not None:
         return moments
     floats = [math.nan if _is_blank(cell) else number(cell) for cell in cells]
@@ -142,11 +147,22 @@ def moment(value: Any) -> np.datetime64 | None:
     return None
 
 
-def _tidy(value: Any, missing: frozenset[str]) -> Any:
+def _tidy(value: Any, missing: frozenset[str], absent: frozenset[float]) -> Any:
+    """A cell without spaces around it; None if it is missing. `absent`: the numbers that stand for missing ones."""
     if isinstance(value, str):
         value = value.strip()
         return None if value == "" or value in missing else value
+    if absent and isinstance(value, numeric.Real) and not isinstance(value, bool) and value in absent:
+        return None
     return None if is_missing(value) else value
+
+
+def _spelt(text: str) -> float | None:
+    """The number that a text spells, infinite ones included."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _is_blank(cell: Any) -> bool:
@@ -164,6 +180,21 @@ def _objects(values: Iterable[Any]) -> npt.NDArray[Any]:
     column = np.empty(len(listed), dtype=object)
     column[:] = listed
     return column
+
+
+def _truths(cells: list[Any]) -> npt.NDArray[Any] | None:
+    """The cells as truth values, if all that are not blank are or spell one."""
+    found: list[bool | None] = []
+    for cell in cells:
+        if isinstance(cell, bool | np.bool_):
+            found.append(bool(cell))
+        elif _is_blank(cell):
+            found.append(None)
+        elif isinstance(cell, str) and (word := cell.lower()) in TRUTHS:
+            found.append(TRUTHS[word])
+        else:
+            return None
+    return _objects(found) if any(truth is not None for truth in found) else None
 
 
 def _moments(cells: list[Any], kinds: set[type]) -> npt.NDArray[Any] | None:

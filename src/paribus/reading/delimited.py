@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from paribus.reading.columns import Choose, Note, RawTable, check_names, moment, number, pick
 
-# In the order in which they are preferred: a comma may be a decimal one, a space may be anything.
-SEPARATORS = ["\t", ";", "|", ",", " "]
+# In the order in which they are preferred: a comma may be a decimal one.
+SEPARATORS = ["\t", ";", "|", ","]
+# A separator splits more of the lines than this.
+MOST = 0.5
+# So much more of the lines must be alike for a separator to be taken before one that is preferred.
+CLEAR_LEAD = 0.25
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 SAMPLE_LINES = 500
 SAMPLE_CHARACTERS = 2**20
 LONGEST_VALUE = 16 * 2**20
@@ -24,12 +31,18 @@ def read_delimited(
     separator: str | None,
     has_header: bool | None,
     note: Note,
+    *,
+    is_tabbed: bool = False,
 ) -> RawTable:
-    """Reads delimited text. `has_header` is None where the first line has to tell."""
+    """Reads delimited text. `has_header` is None where the first line has to tell, `is_tabbed` what the name says."""
     sample = _sample(lines)
     if not any(line.strip() for line in sample):
         raise ValueError(f"{name} is empty")
-    separator = separator or find_separator(sample)
+    if separator is None:
+        has_tabs = any("\t" in line for line in sample)
+        separator = "\t" if is_tabbed and has_tabs else find_separator(sample)
+        if is_tabbed and not has_tabs:
+            note(f"{name}: there are no tabs in it, so {_shown(separator)} are taken for what separates values")
     records = _records(name, itertools.chain(sample, lines), separator)
     line, first = next(records)
     if has_header is None:
@@ -58,26 +71,55 @@ def read_delimited(
     return RawTable(name, kept, dict(zip(kept, columns, strict=True)), wanted, numbers, decimal_commas=separator != ",")
 
 
+@dataclass(frozen=True)
+class _Look:
+    """What a table looks like with some separator."""
+
+    separator: str
+    splits_first: bool
+    """Whether the first line has several values."""
+    split: float
+    """The share of lines that have."""
+    alike: float
+    """The share of lines that have the same number of several values."""
+
+    @classmethod
+    def of(cls, sample: list[str], separator: str) -> _Look:
+        reader = csv.reader(sample, delimiter=separator, skipinitialspace=separator == " ")
+        try:
+            counts = [len(record) for record in reader if any(cell.strip() for cell in record)]
+        except csv.Error:
+            counts = []
+        several = Counter(n for n in counts if n > 1)
+        n_lines = max(1, len(counts))
+        return cls(separator, counts[:1] > [1], several.total() / n_lines, max(several.values(), default=0) / n_lines)
+
+
 def find_separator(sample: list[str]) -> str:
-    """The separator with which most lines have the same number of values, and more than one.
+    """The separator that splits the first line and most others, most of them into the same number of values.
+
+    A space is one only if nothing else is: words would hide a line that is too short.
 
     >>> find_separator(["a;b", "1,5;2,5"])
     ';'
+    >>> find_separator(["full name,age", "Ada Byron,36", "Alan Turing"])
+    ','
     """
-    best, best_share = ",", 0.0
-    for separator in SEPARATORS:
-        reader = csv.reader(sample, delimiter=separator, skipinitialspace=separator == " ")
-        try:
-            counts = Counter(len(record) for record in reader if record)
-        except csv.Error:
-            continue
-        several = {n: count for n, count in counts.items() if n > 1}
-        if not several:
-            continue
-        share = max(several.values()) / sum(counts.values())
-        if share > best_share:
-            best, best_share = separator, share
-    return best
+    if "," not in next(line for line in sample if line.strip()):
+        sample = [_DECIMAL_COMMA.sub(".", line) for line in sample]
+    looks = [_Look.of(sample, separator) for separator in SEPARATORS]
+    splitting = [look for look in looks if look.split > MOST]
+    likely = [look for look in splitting if look.splits_first] or splitting
+    if not likely:
+        spaces = _Look.of(sample, " ")
+        if spaces.splits_first and spaces.split > MOST:
+            return " "
+        return next((look.separator for look in looks if look.splits_first), ",")
+    best = likely[0]
+    for look in likely[1:]:
+        if look.alike > best.alike + CLEAR_LEAD:
+            best = look
+    return best.separator
 
 
 def looks_like_names(record: list[str]) -> bool:
@@ -130,6 +172,10 @@ def _reason(error: csv.Error) -> str:
 
 
 def _ragged(name: str, line: int, found: int, expected: int, separator: str) -> str:
-    shown = {"\t": "tabs", " ": "spaces"}.get(separator, f"'{separator}'")
     values = "1 value" if found == 1 else f"{found} values"
-    return f"{name}, line {line}: it has {values} and the first line {expected}, with {shown} between them"
+    return f"{name}, line {line}: it has {values} and the first line {expected}, with {_shown(separator)} between them"
+
+
+def _shown(separator: str) -> str:
+    names = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
+    return names.get(separator, f"'{separator}'")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import tempfile
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +19,17 @@ from paribus.reading.columns import Choose, RawTable, check_names, pick
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_REASON = re.compile(r'": ([^"{}]+)')
+_PLAIN = re.compile(r"/[\w./ +,=@%-]*")
+
 
 def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
     """Reads a Parquet file."""
     import duckdb
 
     try:
-        with _connect() as connection, tempfile.TemporaryDirectory(prefix="paribus-") as folder:
-            # By a name of our own: stars, brackets and backslashes in a name mean something to duckdb.
-            link = os.path.join(folder, "table.parquet")
-            os.symlink(path.resolve(), link)
-            relation = connection.from_parquet(link)
+        with _connect() as connection, _plain_name(path.resolve()) as plain:
+            relation = connection.from_parquet(plain)
             names = list(relation.columns)
             check_names(name, names)
             wanted = choose(names)
@@ -40,16 +44,37 @@ def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
     return RawTable(name, kept, columns, wanted, None)
 
 
-def write_parquet(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
-    """Writes a Parquet file. NaN and None are missing values."""
+def write_parquet(path: Path, columns: dict[str, npt.NDArray[Any]], whole: Container[str] = ()) -> None:
+    """Writes a Parquet file. NaN and None are missing values. `whole`: the columns of floats that are whole numbers."""
     import duckdb
 
+    numbered = {f"c{place}": values for place, values in enumerate(columns.values())}
+    chosen = []
+    for place, name in enumerate(columns):
+        column = duckdb.ColumnExpression(f"c{place}")
+        chosen.append((column.cast("BIGINT") if name in whole else column).alias(name))
     try:
-        with _connect() as connection:
-            connection.register("rows", columns)
-            connection.table("rows").write_parquet(str(path))
+        with _connect() as connection, _plain_name(path.parent) as folder:
+            connection.register("rows", numbered)
+            # Straight to the file: it is a draft already.
+            rows = connection.table("rows").select(*chosen)
+            rows.write_parquet(os.path.join(folder, path.name), use_tmp_file=False)
     except duckdb.Error as error:
-        raise OSError(" ".join(str(error).split())) from None
+        # Behind the name of the file stands what the system says.
+        text = " ".join(str(error).split())
+        raise OSError(errno.EIO, (_REASON.findall(text) or [text])[-1]) from None
+
+
+@contextmanager
+def _plain_name(path: Path) -> Iterator[str]:
+    """A path as duckdb takes it literally: by a link if there are stars, brackets or odd bytes in it."""
+    if _PLAIN.fullmatch(str(path)):
+        yield str(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="paribus-") as folder:
+        link = os.path.join(folder, "link")
+        os.symlink(path, link)
+        yield link
 
 
 def _connect() -> DuckDBPyConnection:

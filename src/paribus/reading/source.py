@@ -16,6 +16,8 @@ from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from paribus.reading.encodings import evident_encoding
+
 # What comes through a pipe is kept in memory up to this size, then in a temporary file: it is read twice.
 SPOOL = 64 * 2**20
 HEAD = 4096
@@ -44,10 +46,11 @@ class Source:
         """A file on disk that holds these bytes; a copy if there is none."""
         if self.file is not None:
             return Path(self.file)
-        copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="paribus-"))  # noqa: SIM115
-        with damage_explained(self.name):
-            shutil.copyfileobj(self.stream, copy)
-        copy.flush()
+        with _no_room_explained():
+            copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="paribus-"))  # noqa: SIM115
+            with damage_explained(self.name):
+                shutil.copyfileobj(self.stream, copy)
+            copy.flush()
         return Path(copy.name)
 
 
@@ -78,6 +81,20 @@ def damage_explained(name: str) -> Iterator[None]:
         raise ValueError(f"{name}: the compressed file is damaged ({error})") from None
 
 
+@contextmanager
+def _no_room_explained() -> Iterator[None]:
+    """Says so in one sentence if what comes through a pipe cannot be kept."""
+    try:
+        yield
+    except gzip.BadGzipFile:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise OSError(
+            f"what is read is kept in a temporary file, and that failed ({reason}): TMPDIR names a folder"
+        ) from None
+
+
 def _open_file(source: str, stack: ExitStack) -> BinaryIO:
     try:
         mode = os.stat(source).st_mode
@@ -104,8 +121,9 @@ def _standard_input(stack: ExitStack) -> BinaryIO:
 
 def _spooled(stream: BinaryIO, stack: ExitStack) -> BinaryIO:
     spooled = stack.enter_context(tempfile.SpooledTemporaryFile(SPOOL, prefix="paribus-"))  # noqa: SIM115
-    shutil.copyfileobj(stream, spooled)
-    spooled.seek(0)
+    with _no_room_explained():
+        shutil.copyfileobj(stream, spooled)
+        spooled.seek(0)
     return cast(BinaryIO, spooled)
 
 
@@ -126,10 +144,10 @@ def _format(head: bytes, name: str, source: str) -> Format:
         raise ValueError(f"{name} is a zip archive or a spreadsheet: unpack it, or save the sheet as CSV")
     if head.startswith((b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")):
         raise ValueError(f"{name} is compressed in a way that is not read here: unpack it, or use gzip")
-    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.startswith(b"{"):
+    start = head.decode(evident_encoding(head) or "latin-1", "ignore").lstrip()
+    if start.startswith("{"):
         return Format.JSON_LINES
-    if start.startswith(b"[") and ".json" in name.lower():
+    if start.startswith("[") and ".json" in name.lower():
         raise ValueError(f"{name} is one JSON list: JSON lines are read, with one object on each line")
     return Format.TEXT
 

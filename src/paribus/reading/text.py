@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from paribus.reading.columns import Note
+from paribus.reading.encodings import evident_encoding
 from paribus.reading.source import Source, damage_explained
 
 CHUNK = 2**20
@@ -16,14 +17,6 @@ CHUNK = 2**20
 LONGEST_LINE = 128 * 2**20
 # A text in an alphabet of its own has more letters beyond ASCII than a Western European one.
 MOST_FOREIGN = 0.3
-BYTE_ORDER_MARKS = [
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    # Before the mark of UTF-16, which is how it starts.
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-]
 
 
 def decoded(source: Source, encoding: str | None, note: Note) -> Iterator[str]:
@@ -70,11 +63,8 @@ def _lines(source: Source, encoding: str) -> Iterator[str]:
 
 def _sniff(name: str, stream: BinaryIO, note: Note) -> str:
     head = stream.read(CHUNK)
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if head.startswith(mark):
-            return encoding
-    if (wide := _wide(head)) is not None:
-        return wide
+    if (evident := evident_encoding(head)) is not None:
+        return evident
     decoder = codecs.getincrementaldecoder("utf-8")()
     number, chunk = 1, head
     while True:
@@ -90,17 +80,6 @@ def _sniff(name: str, stream: BinaryIO, note: Note) -> str:
     _check_western(name, number, stream)
     note(f"{name}: line {number} is not UTF-8, so the file is read as Windows-1252; --encoding says otherwise")
     return "cp1252"
-
-
-def _wide(head: bytes) -> str | None:
-    """UTF-16 without a mark: every other byte of Western text is zero."""
-    sample = head[: len(head) & ~1]
-    if not sample:
-        return None
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if max(even, odd) < 0.4 * len(sample) / 2:
-        return None
-    return "utf-16-be" if even > odd else "utf-16-le"
 
 
 def _check_western(name: str, line: int, stream: BinaryIO) -> None:

@@ -1,0 +1,14 @@
+"""What the shell calls. It is small: only from here on is an interrupt ours."""
+
+from paribus.loading import loading
+
+
+def main() -> None:
+    """Runs the `paribus` command."""
+    with loading():
+        from paribus.cli import main as run
+    run()
+
+
+if __name__ == "__main__":
+    main()
