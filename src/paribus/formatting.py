@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -198,7 +197,7 @@ def shortened(line: str, longest: int) -> str:
 
 
 def distinct(lines: Sequence[str], shorten: Callable[[str], str]) -> list[str]:
-    """Lines as `shorten` makes them, and apart from each other if they were: by where they differ, or by a number.
+    """Lines as `shorten` makes them; those that were different still are, by where they differ, or by a number.
 
     >>> distinct(["house in the north", "house in the far north", "hut"], lambda line: shortened(line, 9))
     ['…north', '…far…rth', 'hut']
@@ -213,12 +212,13 @@ def distinct(lines: Sequence[str], shorten: Callable[[str], str]) -> list[str]:
             apart.append(short[line])
         else:
             apart.append(shorten("…" + line[len(os.path.commonprefix(alike)) :]))
-    counts: Counter[str] = Counter()
-    for place, line in enumerate(apart):
-        counts[line] += 1
-        if counts[line] > 1:
-            apart[place] = f"{line} ({counts[line]})"
-    return apart
+    owners: dict[str, list[str]] = {}
+    for line, own in zip(lines, apart, strict=True):
+        others = owners.setdefault(own, [])
+        if line not in others:
+            others.append(line)
+    numbers = [owners[own].index(line) + 1 for line, own in zip(lines, apart, strict=True)]
+    return [own if number == 1 else f"{own} ({number})" for own, number in zip(apart, numbers, strict=True)]
 
 
 def score_text(score: float, *, grouped: bool = True) -> str:
