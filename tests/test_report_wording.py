@@ -37,6 +37,7 @@ def test_equal_scores_make_no_strangest_row(tmp_path: Path) -> None:
     assert "all scores are 0.0, so no row is stranger than others" in words
     assert "strangest" not in words
     assert "5 of the rows" in words
+    assert "strange ones" not in words
 
 
 def test_one_is_singular(tmp_path: Path) -> None:

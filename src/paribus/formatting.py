@@ -20,6 +20,8 @@ LONGEST_TEXT = 60
 # Enough values to see the precision of a column by.
 SAMPLE = 10_000
 MOST_DECIMALS = 4
+# In all. Nobody reads more of a number, and the last of them are noise.
+MOST_DIGITS = 12
 # Invisible, and part of the spelling of Persian, Hindi and many emoji.
 JOINERS = "\u200c\u200d"
 # Accents on one letter: more than any language has tower over the line.
@@ -87,7 +89,8 @@ class ColumnFormat:
         spread = float(high - low) or largest
         if 0 < spread < 1e-6 or largest >= 1e21:
             return cls(Kind.NUMERIC, scientific=True)
-        for decimals in range(MOST_DECIMALS + 1):
+        n_digits = math.floor(math.log10(largest)) + 1 if largest >= 1 else 1
+        for decimals in range(min(MOST_DECIMALS, max(0, MOST_DIGITS - n_digits)) + 1):
             error = np.abs(np.round(central, decimals) - central)
             if (error <= 1e-9 * np.maximum(1.0, np.abs(central))).all():
                 whole = decimals == 0

@@ -243,6 +243,8 @@ def test_paper(open_page: OpenPage) -> None:
     assert page.evaluate(
         "[...document.querySelectorAll('.sentence p')].every(p => p.scrollHeight <= p.clientHeight + 1)"
     )
+    numbers = page.locator(".small td.n")
+    assert numbers.evaluate_all("all => all.length > 0 && all.every(it => getComputedStyle(it).whiteSpace === 'nowrap')")
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 

@@ -151,6 +151,16 @@ def tick_texts(write: ColumnFormat, values: list[float], room: float) -> list[st
     return [_shortened(value) for value in values]
 
 
+def number_text(write: ColumnFormat, value: float, room: float) -> str:
+    """A number as its column has it, or shortened where there is no room for that.
+
+    >>> number_text(ColumnFormat(Kind.NUMERIC, decimals=2), -2832325765.16, room=100)
+    '-2.832e9'
+    """
+    words = write(value)
+    return words if text_width(words, LETTER_SIZE) <= room else _shortened(value)
+
+
 def _shortened(value: float) -> str:
     if 1e3 <= abs(value) < 1e9:
         size, unit = (1e6, "M") if abs(value) >= 1e6 else (1e3, "k")
