@@ -243,9 +243,7 @@ def test_names_without_room_on_the_score_map_are_counted() -> None:
     detector = QCAD(["a"], ["x", "y"], n_trees=5).fit(table)
     names = [f"a long name, the same for all but number {i}" for i in range(200)]
     scores = np.where(np.arange(200) < 25, 100.0, 1.0)
-    display = ScoreMapDisplay(
-        table["x"], table["y"], scores, x_name="x", y_name="y", labels=names[:25]
-    ).plot()
+    display = ScoreMapDisplay(table["x"], table["y"], scores, x_name="x", y_name="y", labels=names[:25]).plot()
     written = [text.get_text() for text in display.ax_.texts]
     assert 2 < len(written) < 25
     assert len(set(written)) == len(written)

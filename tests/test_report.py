@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from hostile import LABEL, NAMES, hostile_table
+from pages import check, fit, words_of, write
 from paribus import QCAD, datasets
 from paribus.formatting import ColumnFormat
 from paribus.report import page as report_page
 from paribus.report.score_histogram import score_bins
 from paribus.report.score_map import HEXAGON, Axis, NamedRow, _hexagons, score_map
 from paribus.report.svg import Scale, polygon, tag, text_width, ticks
-from pages import check, fit, words_of, write
 from paribus.values import Kind
 from tables import BEHAVIOR, CONTEXT, mixed_table
 

@@ -25,7 +25,9 @@ def test_without_anomalies_the_highest_score_is_named(tmp_path: Path) -> None:
     assert (detector.labels_ == 1).all()
     highest, threshold = detector.anomaly_scores_.max(), -detector.offset_
     words = words_of(write(detector, tmp_path, top=3))
-    assert f"none is flagged: no score is above the threshold of {threshold:.1f}; the highest is {highest:.1f}." in words
+    assert (
+        f"none is flagged: no score is above the threshold of {threshold:.1f}; the highest is {highest:.1f}." in words
+    )
     assert "are flagged. There are none" not in words
     assert "stands out" not in words
 
@@ -63,7 +65,9 @@ def test_small_and_huge_scores_are_readable(tmp_path: Path) -> None:
         assert float(text.replace(",", "")) == pytest.approx(float(exact), rel=0.06)
 
 
-@pytest.mark.parametrize(("behavioral", "clip", "ends"), [(["b"], 10, False), (["b", "c"], 10, True), (["b", "c"], None, False)])
+@pytest.mark.parametrize(
+    ("behavioral", "clip", "ends"), [(["b"], 10, False), (["b", "c"], 10, True), (["b", "c"], None, False)]
+)
 def test_a_partial_score_ends_where_it_is_cut(behavioral: list[str], clip: Any, ends: bool, tmp_path: Path) -> None:
     """Tests that the page calls 100 the end only where scores are cut there: not for one column, nor without a clip."""
     random = np.random.default_rng(0)
@@ -74,7 +78,7 @@ def test_a_partial_score_ends_where_it_is_cut(behavioral: list[str], clip: Any, 
 
 
 def test_columns_called_weight_and_distance_are_told_apart(tmp_path: Path) -> None:
-    """Tests that no two columns of the nearest rows have the same heading, and that the text above uses the same names."""
+    """Tests that no two columns of the nearest rows have the same heading, and that the text above says the same."""
     random = np.random.default_rng(0)
     table = {name: random.normal(size=60) for name in ("Distance", "weight", "b")}
     page = write(fit(table, ["Distance"], ["weight", "b"]), tmp_path, top=1)
@@ -95,7 +99,9 @@ def test_categories_that_begin_and_end_alike_stay_distinct(tmp_path: Path) -> No
     """Tests that bars of categories that differ in one letter of a hundred have different names."""
     page = write(long_categories(), tmp_path, top=1)
     profile = re.findall(r'<svg class="profile".*?</svg>', page)[0]
-    names = [text.text for text in ElementTree.fromstring(profile).iter("text") if "e" in (text.get("class") or "").split()]
+    names = [
+        text.text for text in ElementTree.fromstring(profile).iter("text") if "e" in (text.get("class") or "").split()
+    ]
     assert len(names) == len(set(names)) == 6
     assert "…." not in page
 

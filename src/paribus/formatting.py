@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -214,7 +214,8 @@ def distinct(lines: Sequence[str], shorten: Callable[[str], str]) -> list[str]:
         if short[line] == line or len({short[other] for other in alike}) == len(alike):
             apart.append(short[line])
         else:
-            apart.append(shorten("…" + line[len(os.path.commonprefix(alike)) :]))
+            same = takewhile(lambda letters: len(set(letters)) == 1, zip(*alike, strict=False))
+            apart.append(shorten("…" + line[sum(1 for _ in same) :]))
     owners: dict[str, list[str]] = {}
     for line, own in zip(lines, apart, strict=True):
         others = owners.setdefault(own, [])
@@ -249,8 +250,10 @@ def counted(number: int, noun: str) -> str:
 def none_above(threshold: float, lowest: float, highest: float) -> str:
     """Why no row is an anomaly.
 
-    >>> none_above(66.7, 0.2, 58.7), none_above(0.0, 0.0, 0.0)
-    ('no score is above the threshold of 66.7; the highest is 58.7', 'all scores are 0.0, so no row is stranger than others')
+    >>> none_above(66.7, 0.2, 58.7)
+    'no score is above the threshold of 66.7; the highest is 58.7'
+    >>> none_above(0.0, 0.0, 0.0)
+    'all scores are 0.0, so no row is stranger than others'
     """
     # The threshold of equal scores is that score. Other rows have had that of the fitted ones.
     if lowest == highest == threshold:

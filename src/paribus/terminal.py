@@ -79,7 +79,9 @@ class Grid:
                 overflow="fold",
             )
         for row, style in zip(self.rows, self._styles(), strict=True):
-            table.add_row(*(Text(cell, style=style) for cell in row[:-1]), Text(row[-1], "" if self.has_prose else style))
+            table.add_row(
+                *(Text(cell, style=style) for cell in row[:-1]), Text(row[-1], "" if self.has_prose else style)
+            )
         return table
 
     def _list(self, console: Console, width: int) -> Iterator[RenderableType]:

@@ -214,9 +214,7 @@ def test_scores_stay_in_their_column(open_page: OpenPage) -> None:
     """Tests that the largest number that is written out fits, and that a larger one is shortened."""
     page = open_page("long")
     page.evaluate("document.querySelector('.score').textContent = '999,999.9'")
-    assert page.evaluate(
-        "[...document.querySelectorAll('.score')].every(it => it.scrollWidth <= it.clientWidth)"
-    )
+    assert page.evaluate("[...document.querySelectorAll('.score')].every(it => it.scrollWidth <= it.clientWidth)")
     assert max(_scores(page)[1:]) >= 1e4
 
 
@@ -244,7 +242,9 @@ def test_paper(open_page: OpenPage) -> None:
         "[...document.querySelectorAll('.sentence p')].every(p => p.scrollHeight <= p.clientHeight + 1)"
     )
     numbers = page.locator(".small td.n")
-    assert numbers.evaluate_all("all => all.length > 0 && all.every(it => getComputedStyle(it).whiteSpace === 'nowrap')")
+    assert numbers.evaluate_all(
+        "all => all.length > 0 && all.every(it => getComputedStyle(it).whiteSpace === 'nowrap')"
+    )
     assert page.pdf(format="A4").startswith(b"%PDF")
 
 

@@ -35,7 +35,10 @@ def print_anomalies(label: str, rows: Sequence[tuple[str, int, float, Explanatio
     """The highest scores, each with its sentence. `rows`: names, ranks, scores and explanations."""
     print_table(
         [label, "rank", "score", "why"],
-        [[name, str(rank), score_text(score, grouped=False), str(explanation)] for name, rank, score, explanation in rows],
+        [
+            [name, str(rank), score_text(score, grouped=False), str(explanation)]
+            for name, rank, score, explanation in rows
+        ],
         [explanation.is_anomaly for *_, explanation in rows],
     )
 

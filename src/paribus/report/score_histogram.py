@@ -104,6 +104,7 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
         parts.append(svg.text(RIGHT, TOP + 14, f"{bins.n_beyond:,} beyond →", "minor e"))
     label = (
         f"Distribution of {len(scores):,} scores, from {score_text(scores.min())} to {score_text(scores.max())}, "
-        f"half of them below {score_text(np.median(scores))}; {n_flagged:,} above the threshold of {score_text(threshold)}"
+        f"half of them below {score_text(float(np.median(scores)))}; "
+        f"{n_flagged:,} above the threshold of {score_text(threshold)}"
     )
     return svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide")

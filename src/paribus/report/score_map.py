@@ -73,9 +73,8 @@ def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float
     )
     if n_outside := int(outside.sum()):
         parts.append(svg.text(RIGHT, 12, f"{n_outside:,} far out, drawn at the edge", "minor e"))
-    label = (
-        f"{counted(len(xs), 'row')} by {plain(x_axis.name)} and {plain(y_axis.name)}; {len(rows)} with the highest scores marked"
-    )
+    rows_by = f"{counted(len(xs), 'row')} by {plain(x_axis.name)} and {plain(y_axis.name)}"
+    label = f"{rows_by}; {len(rows)} with the highest scores marked"
     return ScoreMap(svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide"), len(names))
 
 
