@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from shell import write_table
+from models import wide_table
+from paribus import QCAD
+from running import write_table
+from tables import BEHAVIOR, CONTEXT
 
 settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("sanitize", settings.get_profile("default"), max_examples=15)
@@ -29,3 +32,21 @@ def paper_data() -> Path:
 def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of 300 days for the shell."""
     return write_table(tmp_path_factory.mktemp("days") / "days.csv")
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A small model."""
+    path = tmp_path_factory.mktemp("saved") / "m.paribus"
+    frame = wide_table(40).drop(columns=["when"])
+    QCAD([*CONTEXT, "weekend"], BEHAVIOR, n_trees=3, max_features=2, n_neighbors=8).fit(frame).save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def model(tmp_path: Path, saved: bytes) -> Path:
+    """Its file, to be spoilt."""
+    path = tmp_path / "model" / "m.paribus"
+    path.parent.mkdir()
+    path.write_bytes(saved)
+    return path

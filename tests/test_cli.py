@@ -24,7 +24,7 @@ import typer.main
 from paribus import QCAD, cli, datasets
 from paribus.cli import options
 from paribus.cli.printing import print_json
-from shell import COMMAND, QUICK, ROLES, in_terminal, invoke, run, scores_of
+from running import COMMAND, QUICK, ROLES, in_terminal, invoke, run, scores_of
 
 
 def test_help_is_quick_and_names_the_commands(tmp_path: Path) -> None:

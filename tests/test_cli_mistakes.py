@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from paribus import QCAD
-from shell import COMMAND, QUICK, ROLES, invoke, run
+from paribus.cli.outputs import check_outputs
+from running import COMMAND, QUICK, ROLES, invoke, run
 
 
 @pytest.mark.parametrize(
@@ -365,3 +366,28 @@ def test_a_model_through_a_pipe_is_explained(days: Path) -> None:
     )
     assert result.returncode == 2
     assert re.fullmatch(r"paribus: /dev/fd/\d+ is a pipe or a device, and a model cannot be .*\n", result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_refused"),
+    [
+        ("sqlite:///w.db", True),
+        ("sqlite:///w.db?timeout=5&x=/a", True),
+        ("sqlite+pysqlite:///w.db", True),
+        ("sqlite:////FOLDER/w.db", True),
+        ("w.db", True),
+        ("sqlite:///other.db", False),
+        ("postgresql:///w.db", False),
+    ],
+)
+def test_a_database_that_is_read_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, is_refused: bool
+) -> None:
+    """Tests that the file behind the address of a database is known, however the address is written."""
+    monkeypatch.chdir(tmp_path)
+    source = source.replace("/FOLDER", str(tmp_path))
+    if is_refused:
+        with pytest.raises(ValueError, match=r"--out w.db would replace .*, which is read: choose another name"):
+            check_outputs([source], {"--out": Path("w.db")})
+    else:
+        check_outputs([source], {"--out": Path("w.db")})

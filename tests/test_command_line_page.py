@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shell import invoke, write_table
+from running import invoke, write_table
 
 PAGE = Path(__file__).parent.parent / "docs" / "command-line.md"
 

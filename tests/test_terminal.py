@@ -13,7 +13,7 @@ from rich.console import Console
 
 from paribus.cli.pictures import file_stem
 from paribus.terminal import Grid
-from shell import QUICK, ROLES, in_terminal, invoke, run, write_table
+from running import QUICK, ROLES, in_terminal, invoke, run, write_table
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -75,13 +75,13 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("command", ["detect", "explain", "overview", "demo"])
 def test_narrow_terminals(command: str, columns: int, days: Path, tmp_path: Path) -> None:
     """Tests that nothing is wider than the terminal, that no value is cut, and that words stay whole."""
-    arguments = {
+    arguments: dict[str, list[object]] = {
         "detect": ["detect", days, *ROLES, *QUICK, "--id", "station", "--top", 2],
         "explain": ["explain", days, *ROLES, *QUICK, "--row", 137],
         "overview": ["detect", days],
         "demo": ["demo"],
-    }[command]
-    shown = CODES.sub("", in_terminal(*arguments, cwd=tmp_path, COLUMNS=str(columns)))
+    }
+    shown = CODES.sub("", in_terminal(*arguments[command], cwd=tmp_path, COLUMNS=str(columns)))
     lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\r\n")]
     # A command to copy, and the path of a file, stay in one piece.
     lines = [line for line in lines if "  paribus detect" not in line and "report is" not in line]

@@ -6,6 +6,7 @@ program that knows zip and numpy can read it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 HEADER = "header.json"
+DIGEST = "digest"
 SUFFIX = ".npy"
 # Zip's first year: the same content is the same bytes, whenever it is written.
 EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -44,11 +46,8 @@ class DamagedError(ValueError):
 
 
 def write_archive(file: BinaryIO, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Writes the header and the arrays."""
-    # Lone surrogates, which Python allows in a text, stay what they are.
-    text = json.dumps(header, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
-        "utf-8", "surrogatepass"
-    )
+    """Writes the header, with a digest of everything, and the arrays."""
+    text = _as_json({**header, DIGEST: digest(header, arrays)})
     if len(text) > LONGEST_HEADER:
         raise ValueError("the names of columns and categories are too long to be saved: there must be less than 16 MB")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -56,6 +55,17 @@ def write_archive(file: BinaryIO, header: Mapping[str, Any], arrays: Mapping[str
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(name + SUFFIX, EPOCH), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, _little_endian(array), allow_pickle=False)
+
+
+def digest(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """What changes whenever anything in an archive does: the SHA-256 of the header, without it, and of the arrays."""
+    fields = {name: value for name, value in header.items() if name != DIGEST}
+    hasher = hashlib.sha256(_as_json(fields, sort_keys=True))
+    for name in sorted(arrays):
+        array = _little_endian(arrays[name])
+        hasher.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        hasher.update(array.reshape(-1).view(np.uint8).data)
+    return hasher.hexdigest()
 
 
 def read_archive(path: Path, what: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -124,6 +134,12 @@ def _damage_explained(name: str, what: str) -> Iterator[None]:
         raise DamagedError(f"{name} is damaged or cut off, or it is not {what} ({error})") from None
     except (ValueError, KeyError, OverflowError) as error:
         raise DamagedError(f"{name} is damaged ({type(error).__name__}: {str(error)[:80]})") from None
+
+
+def _as_json(value: Any, *, sort_keys: bool = False) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys)
+    # Lone surrogates, which Python allows in a text, stay what they are.
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _little_endian(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

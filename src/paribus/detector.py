@@ -204,8 +204,8 @@ class QCAD(ContextualDetector):
 
 
 def _warn_missing(table: Table, context: Floats, positions: list[int]) -> None:
-    for position, is_empty in zip(positions, np.isnan(context).all(axis=0), strict=True):
-        if is_empty and table.n_rows:
+    for column, position in enumerate(positions):
+        if table.n_rows and np.isnan(context[:, column]).all():
             warnings.warn(
                 f"contextual column {table.label(position)} has no values at all, so no row is compared by it",
                 UserWarning,

@@ -229,10 +229,14 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         function are not saved.
         """
         parameters, fitted = load_model(path)
+        name = Path(path).name
         if not {"contextual"} <= parameters.keys() <= set(cls._get_param_names()) - {"progress"}:
-            raise ValueError(f"{path} is damaged: its parameters are not those of a detector")
+            raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
         detector = cls(**parameters)
-        check_parameters(detector)
+        try:
+            check_parameters(detector)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} is damaged: {error}") from None
         detector._remember(fitted, None)
         return detector
 

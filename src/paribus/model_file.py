@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from paribus.archive import DamagedError, ForeignError, read_archive, write_archive
+from paribus.archive import DIGEST, DamagedError, ForeignError, digest, read_archive, write_archive
 from paribus.arguments import MAX_NEIGHBORS
 from paribus.encoding import ContextEncoding
 from paribus.files import AnyPath, atomic_write
@@ -96,8 +96,10 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         newer = header.get("paribus")
         raise ValueError(f"{path.name} was saved by a newer paribus ({str(newer)[:20]}): this one cannot read it")
     try:
+        if header.get(DIGEST) != digest(header, arrays):
+            raise DamagedError("it was changed after it was saved")
         return _restore(_Header(header), arrays)
-    except DamagedError as error:
+    except (DamagedError, RecursionError) as error:
         raise DamagedError(f"{path.name} is damaged: {error}") from None
 
 
@@ -144,7 +146,7 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
             if ((known < 0) | (known >= len(codes)) | (known != np.floor(known))).any():
                 raise DamagedError("a category has no name")
     behavior = _floats(arrays, "behavior", (n_rows, n_features))
-    partial = _array(arrays, "partial_scores", np.float64, (n_rows, n_features))
+    partial = _with_quiet_nan(_array(arrays, "partial_scores", np.float64, (n_rows, n_features)))
     if (partial < 0).any() or np.isnan(partial).all():
         raise DamagedError("the scores are not what they should be")
     reach = _floats(arrays, "reach", (n_rows, 2))
@@ -163,6 +165,9 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
     threshold = float(header.get("threshold", _is_finite))
     seconds = float(header.get("seconds", _is_finite))
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
+    for name in ("contextual", "behavioral", "categorical"):
+        if not _is_columns(parameters.get(name)):
+            raise DamagedError(f"the parameter {name} is not what it should be")
     return parameters, Fitted(
         table, roles, encoding, context, behavior, tie_order, plan, clip, partial, reach, threshold, seconds
     )
@@ -288,8 +293,13 @@ def _array(arrays: Mapping[str, npt.NDArray[Any]], name: str, dtype: Any, shape:
     return array
 
 
+def _with_quiet_nan(array: Floats) -> Floats:
+    """The same numbers, and one kind of NaN: some, such as R's, make noise when they are computed with."""
+    return np.where(np.isnan(array), np.nan, array)
+
+
 def _floats(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...]) -> Floats:
-    array = _array(arrays, name, np.float64, shape)
+    array = _with_quiet_nan(_array(arrays, name, np.float64, shape))
     if (np.abs(array) > LARGEST_NUMBER).any():
         raise DamagedError(f"{name} has a number that is out of range")
     return array
@@ -301,6 +311,11 @@ def _is_permutation(orders: npt.NDArray[Any]) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_columns(value: Any) -> bool:
+    keys = value if isinstance(value, list) else [] if value is None else [value]
+    return all(isinstance(key, str) or _is_whole(key) for key in keys)
 
 
 def _is_finite(value: Any) -> bool:
@@ -315,6 +330,6 @@ def _plain(value: Any) -> Any:
     """A parameter as JSON has it. A generator of random numbers has done its work, and a function is the caller's."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         return [_plain(each) for each in value]
     return value if isinstance(value, bool | int | float | str) else None

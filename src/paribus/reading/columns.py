@@ -152,7 +152,7 @@ def _tidy(value: Any, missing: frozenset[str], absent: frozenset[float]) -> Any:
     if isinstance(value, str):
         value = value.strip()
         return None if value == "" or value in missing else value
-    if absent and isinstance(value, numeric.Real) and not isinstance(value, bool) and value in absent:
+    if isinstance(value, int | float | Decimal | np.number) and not isinstance(value, bool) and value in absent:
         return None
     return None if is_missing(value) else value
 
