@@ -4,12 +4,16 @@
 >>> detector = QCAD(contextual=["age", "sex"], behavioral=["blood pressure"])
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 __all__ = ["QCAD", "__version__", "gower_neighbors"]
 
+# Nothing is imported for the type checker's sake, nor before it is needed: until the shell's command has taken over, an
+# interrupt is Python's own, with a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from paribus.detector import QCAD
     from paribus.reference import gower_neighbors
 
@@ -20,6 +24,8 @@ else:
     _HOMES = {"QCAD": "paribus.detector", "gower_neighbors": "paribus.reference"}
 
     def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
         if name in _HOMES:
             value = getattr(import_module(_HOMES[name]), name)
         elif name == "__version__":

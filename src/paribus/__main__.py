@@ -6,6 +6,9 @@ from paribus.loading import loading
 def main() -> None:
     """Runs the `paribus` command."""
     with loading():
+        # typer loads the former when it reads options, and its C code has a word of its own for an interrupt.
+        import decimal  # noqa: F401
+
         from paribus.cli import main as run
     run()
 
