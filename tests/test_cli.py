@@ -312,10 +312,11 @@ def test_scores_depend_on_the_options(days: Path, tmp_path: Path) -> None:
 
 
 def test_the_demo_shows_the_planted_days_and_writes_a_report(tmp_path: Path) -> None:
-    """Tests that the demo finds the strangest days, and says where the report is."""
-    result = run("demo", cwd=tmp_path, COLUMNS="100")
+    """Tests that the demo finds the strangest days, plain in a pipe whatever asks for colours, and writes a report."""
+    result = run("demo", cwd=tmp_path, COLUMNS="100", FORCE_COLOR="1")
     assert result.returncode == 0, result.stderr
     assert "The strangest days" in result.stdout
+    assert "\x1b" not in result.stdout
     assert "1204" in result.stdout
     assert "The report is in paribus-demo.html." in result.stdout
     assert (tmp_path / "paribus-demo.html").read_text().startswith("<!doctype html>")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus.formatting import ColumnFormat, plain
+from paribus.formatting import ColumnFormat, distinct, plain, shortened
 from paribus.profile import weighted_quantile
 from paribus.table import Table
 
@@ -28,6 +28,8 @@ def written(column: list[Any], value: Any = None) -> str:
         # Years have no thousands.
         ([2020, 1999, 2026], "2020"),
         ([1.5, 2.0, 3.25], "1.50"),
+        # More digits than anybody reads.
+        ([2832325765.1598, -1214584204.167, 152970433.2373], "2,832,325,765.2"),
         ([-0.0, 2.0], "0"),
         ([1 / 3, 2 / 3, 100.0], "0.3"),
         ([1 / 3, 2 / 3, 1.1], "0.333"),
@@ -69,7 +71,7 @@ def test_categories_are_short_and_on_one_line() -> None:
     """Tests codes, empty text, and text that would run away with the line."""
     write = ColumnFormat.fit(Table({"column": ["a"]}), 0, None)
     assert [write(value) for value in (1.0, True, "", None, "a\nb", "x" * 100)] == [
-        "1", "True", "(empty)", "missing", "a b", "x" * 59 + "…",
+        "1", "True", "(empty)", "missing", "a b", "x" * 36 + "…" + "x" * 23,
     ]  # fmt: skip
 
 
@@ -109,3 +111,21 @@ def test_weighted_quantiles_are_those_of_repeated_values(values: list[int], seed
     repeated = np.sort(np.repeat(np.array(values, dtype=float), counts))
     expected = np.percentile(repeated, percent, method="inverted_cdf")
     assert weighted_quantile(np.array(values, dtype=float), counts / counts.sum(), percent / 100) == expected
+
+
+@given(st.lists(st.text(alphabet="ab c…", max_size=40), max_size=6, unique=True), st.integers(4, 20))
+def test_shortened_lines_stay_apart(lines: list[str], longest: int) -> None:
+    """Tests that different lines look different, and that all but numbered ones are as short as they must be."""
+    found = distinct(lines, lambda line: shortened(line, longest))
+    assert len(set(found)) == len(lines)
+    assert all(len(line) <= longest + 4 for line in found)
+    assert all(line in found for line in lines if len(line) <= longest and lines.count(line) == 1 and "…" not in line)
+
+
+@given(st.text(st.characters(exclude_characters="…"), max_size=80), st.integers(1, 40))
+def test_shortened_text_is_short(text: str, longest: int) -> None:
+    """Tests that what is shortened has room, and begins and ends as the whole does."""
+    found = shortened(text, longest)
+    assert len(found) <= longest
+    first, _, last = found.partition("…")
+    assert found == text or (text.startswith(first) and text.endswith(last))

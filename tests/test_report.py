@@ -7,8 +7,6 @@ import hashlib
 import re
 import subprocess
 import sys
-import warnings
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -22,6 +20,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from hostile import LABEL, NAMES, hostile_table
+from pages import check, fit, words_of, write
 from paribus import QCAD, datasets
 from paribus.formatting import ColumnFormat
 from paribus.report import page as report_page
@@ -30,63 +29,6 @@ from paribus.report.score_map import HEXAGON, Axis, NamedRow, _hexagons, score_m
 from paribus.report.svg import Scale, polygon, tag, text_width, ticks
 from paribus.values import Kind
 from tables import BEHAVIOR, CONTEXT, mixed_table
-
-VOID = {"meta", "link", "input"}
-
-
-class Checker(HTMLParser):
-    """Elements that are closed in the order in which they were opened, and the pictures among them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-
-    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
-        assert len(attributes) == len(dict(attributes)), f"an attribute twice in <{name}>"
-        self.elements.append((name, dict(attributes)))
-        if name not in VOID:
-            self.open.append(name)
-
-    def handle_startendtag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.elements.append((name, dict(attributes)))
-
-    def handle_endtag(self, name: str) -> None:
-        assert self.open.pop() == name
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-
-def check(page: str) -> Checker:
-    """Reads a page, and says so if it is not well-formed or would ask anybody for anything."""
-    checker = Checker()
-    checker.feed(page)
-    checker.close()
-    assert checker.open == []
-    pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
-    assert pictures
-    for picture in pictures:
-        ElementTree.fromstring(picture)
-    for _, attributes in checker.elements:
-        assert not {"src", "srcset", "action", "style"} & set(attributes)
-        assert not [name for name in attributes if name.startswith("on")]
-        assert (attributes.get("href") or "#").startswith(("#", "data:image/svg+xml,"))
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", page)
-    return checker
-
-
-def write(detector: QCAD, folder: Path, **options: Any) -> str:
-    """A report as text."""
-    return detector.report(folder / "report.html", **options).read_text(encoding="utf-8")
-
-
-def fit(table: Any, contextual: Any = CONTEXT, behavioral: Any = BEHAVIOR, **options: Any) -> QCAD:
-    """A quick fit, whatever it has to say."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return QCAD(contextual, behavioral, **({"n_trees": 5} | options)).fit(table)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +39,7 @@ def detector() -> QCAD:
 def test_the_page_says_what_was_compared(detector: QCAD, tmp_path: Path) -> None:
     """Tests that rows, columns, parameters, missing values, the threshold and the sentences are on the page."""
     page = write(detector, tmp_path, top=5, title="Patients")
-    words = " ".join(" ".join(check(page).texts).split())
+    words = words_of(page)
     frame = mixed_table()
     for expected in (
         "Patients",
@@ -333,10 +275,12 @@ def test_names_on_the_map_do_not_cover_each_other() -> None:
     """Tests that of two rows in one place only as many are named as there is room for."""
     axis = Axis("x", ColumnFormat(Kind.NUMERIC), np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0]))
     rows = [NamedRow(i, f"a long name {i}", 10.0 - i) for i in range(1, 7)]
-    drawn = ElementTree.fromstring(score_map(axis, axis, rows))
+    scatter = score_map(axis, axis, rows)
+    assert scatter is not None
+    drawn = ElementTree.fromstring(scatter.picture)
     words = [element for element in drawn.iter("text") if element.get("class") == "halo"]
     boxes = [(float(w.get("x", 0)), float(w.get("y", 0)), text_width(w.text or "", 12)) for w in words]
-    assert 0 < len(boxes) < 6
+    assert 0 < len(boxes) == scatter.n_named < 6
     for i, (x, y, width) in enumerate(boxes):
         for other_x, other_y, other_width in boxes[:i]:
             assert abs(y - other_y) >= 13 or x >= other_x + other_width or other_x >= x + width

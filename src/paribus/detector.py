@@ -70,7 +70,8 @@ class QCAD(ContextualDetector):
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        Higher is more anomalous; 100 is a row whose every feature is at the cap. NaN for a row without behaviour.
+        Higher is more anomalous; NaN for a row without behaviour. 100 is a row whose every feature is at the cap. With
+        one behavioural feature, or without a clip, nothing is cut, and scores can be higher.
     partial_scores_ : table of rows x behavioural features
         What each feature contributes, in the type of the fitted table: the mean of a row's partial scores is its score.
     labels_ : array of shape (rows,)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from paribus.formatting import ColumnFormat, listed, plain
+from paribus.formatting import ColumnFormat, counted, ended, listed, plain, score_text
 from paribus.profile import ContextColumn, ContextFeature
 from paribus.table import Table
 from paribus.values import Floats, Kind
@@ -166,7 +166,7 @@ class Thinness:
             rows = "1 row to compare with is" if self.n_rows == 1 else f"{self.n_rows:,} rows to compare with are"
             return f"{rows} few: the percentiles are coarse"
         if self.n_effective < FEW_EFFECTIVE:
-            return f"the percentiles rest on no more than about {self.n_effective:.0f} rows"
+            return f"the percentiles rest on no more than about {counted(round(self.n_effective), 'row')}"
         return None
 
 
@@ -278,10 +278,11 @@ class Explanation:
 
     def __str__(self) -> str:
         """The sentence, and after it whatever should be kept in mind."""
-        return "; note that ".join([self.sentence, *self.warnings]) + "."
+        return ended("; note that ".join([self.sentence, *self.warnings]))
 
     def __repr__(self) -> str:
-        return f"<Explanation of {self.title}, score {self.score:.1f}, rank {self.rank:,} of {self.n_ranked:,}: {self}>"
+        standing = f"score {score_text(self.score)}, rank {self.rank:,} of {self.n_ranked:,}"
+        return f"<Explanation of {self.title}, {standing}: {self}>"
 
     def __rich__(self) -> RenderableType:
         from paribus.rendering import as_rich

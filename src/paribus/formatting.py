@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ LONGEST_TEXT = 60
 # Enough values to see the precision of a column by.
 SAMPLE = 10_000
 MOST_DECIMALS = 4
+# In all. Nobody reads more of a number, and the last of them are noise.
+MOST_DIGITS = 12
 # Invisible, and part of the spelling of Persian, Hindi and many emoji.
 JOINERS = "\u200c\u200d"
 # Accents on one letter: more than any language has tower over the line.
@@ -85,7 +89,8 @@ class ColumnFormat:
         spread = float(high - low) or largest
         if 0 < spread < 1e-6 or largest >= 1e21:
             return cls(Kind.NUMERIC, scientific=True)
-        for decimals in range(MOST_DECIMALS + 1):
+        n_digits = math.floor(math.log10(largest)) + 1 if largest >= 1 else 1
+        for decimals in range(min(MOST_DECIMALS, max(0, MOST_DIGITS - n_digits)) + 1):
             error = np.abs(np.round(central, decimals) - central)
             if (error <= 1e-9 * np.maximum(1.0, np.abs(central))).all():
                 whole = decimals == 0
@@ -93,12 +98,12 @@ class ColumnFormat:
         # Three digits of what differs from row to row.
         return cls(Kind.NUMERIC, min(12, max(0, 2 - math.floor(math.log10(spread)))))
 
-    def __call__(self, value: Any) -> str:
-        """One value as text."""
+    def __call__(self, value: Any, longest: int = LONGEST_TEXT) -> str:
+        """One value as text; a category has no more letters than `longest`."""
         if is_missing(value):
             return "missing"
         if self.kind is Kind.CATEGORICAL:
-            return _category(value)
+            return _category(value, longest)
         if self.kind is Kind.TIME:
             return self._moment(float(value))
         if self.scientific or abs(value) >= 1e21:
@@ -149,17 +154,121 @@ class ColumnFormat:
 def plain(text: object, longest: int = LONGEST_TEXT) -> str:
     r"""A name or a category on one line: no control characters, no marks that turn the direction of writing, not long.
 
+    What is long loses its middle: names that begin alike often differ at the end.
+
     >>> plain("two\nlines")
     'two lines'
-    >>> plain("a" * 100, longest=5)
-    'aaaa…'
+    >>> plain("delivery-service-north", longest=12)
+    'deliver…orth'
     """
-    # Far more than is shown, so that a huge text costs nothing.
-    return _one_line(str(text)[: 20 * longest], longest)
+    return shortened(_one_line(_bounded(str(text), longest)), longest)
+
+
+def clipped(text: object, longest: int) -> str:
+    """A text on one line, cut at its end where it is too long.
+
+    >>> clipped("the sum is 3 or more", longest=12)
+    'the sum is…'
+    """
+    line = _one_line(_bounded(str(text), longest))
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+
+
+def ended(sentence: str) -> str:
+    """A sentence with a full stop, unless it has one, or was cut.
+
+    >>> ended("the sum is 3"), ended("the sum…")
+    ('the sum is 3.', 'the sum…')
+    """
+    return sentence if sentence.endswith((".", "…")) else f"{sentence}."
+
+
+def shortened(line: str, longest: int) -> str:
+    """A line without its middle, if it is too long.
+
+    >>> shortened("abcdefghij", 6), shortened("abcdefghij", 10)
+    ('abc…ij', 'abcdefghij')
+    """
+    if len(line) <= longest:
+        return line
+    n_last = (longest - 1) * 2 // 5
+    last = line[len(line) - n_last :].lstrip()
+    while last and unicodedata.category(last[0])[0] == "M":
+        # An accent without its letter would sit on the dots.
+        last = last[1:]
+    return f"{line[: longest - 1 - n_last].rstrip()}…{last}"
+
+
+def distinct(lines: Sequence[str], shorten: Callable[[str], str]) -> list[str]:
+    """Lines as `shorten` makes them; those that were different still are, by where they differ, or by a number.
+
+    >>> distinct(["house in the north", "house in the far north", "hut"], lambda line: shortened(line, 9))
+    ['…north', '…far…rth', 'hut']
+    """
+    short = {line: shorten(line) for line in lines}
+    apart = []
+    for line in lines:
+        # Those that are shortened and begin alike.
+        start = short[line].partition("…")[0]
+        alike = [other for other, each in short.items() if each != other and other.startswith(start)]
+        if short[line] == line or len({short[other] for other in alike}) == len(alike):
+            apart.append(short[line])
+        else:
+            same = takewhile(lambda letters: len(set(letters)) == 1, zip(*alike, strict=False))
+            apart.append(shorten("…" + line[sum(1 for _ in same) :]))
+    owners: dict[str, list[str]] = {}
+    for line, own in zip(lines, apart, strict=True):
+        others = owners.setdefault(own, [])
+        if line not in others:
+            others.append(line)
+    numbers = [owners[own].index(line) + 1 for line, own in zip(lines, apart, strict=True)]
+    return [own if number == 1 else f"{own} ({number})" for own, number in zip(apart, numbers, strict=True)]
+
+
+def score_text(score: float, *, grouped: bool = True) -> str:
+    """A score with one decimal, unless that would be nothing, or too much to read.
+
+    >>> score_text(46.17), score_text(1015.9), score_text(0.00123), score_text(4e9)
+    ('46.2', '1,015.9', '0.0012', '4e+09')
+    """
+    if 0 < abs(score) < 0.05:
+        return f"{score:.2g}"
+    if abs(score) >= 1e6:
+        return f"{score:.3g}"
+    return f"{score:,.1f}" if grouped else f"{score:.1f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """How many there are of something.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def none_above(threshold: float, lowest: float, highest: float) -> str:
+    """Why no row is an anomaly.
+
+    >>> none_above(66.7, 0.2, 58.7)
+    'no score is above the threshold of 66.7; the highest is 58.7'
+    >>> none_above(0.0, 0.0, 0.0)
+    'all scores are 0.0, so no row is stranger than others'
+    """
+    # The threshold of equal scores is that score. Other rows have had that of the fitted ones.
+    if lowest == highest == threshold:
+        return f"all scores are {score_text(highest)}, so no row is stranger than others"
+    return f"no score is above the threshold of {score_text(threshold)}; the highest is {score_text(highest)}"
+
+
+def _bounded(text: str, longest: int) -> str:
+    """Far more than is shown, and no more, so that a huge text costs nothing."""
+    most = 10 * longest
+    return text if len(text) <= 2 * most else f"{text[:most]}…{text[-most:]}"
 
 
 @lru_cache(maxsize=4096)
-def _one_line(text: str, longest: int) -> str:
+def _one_line(text: str) -> str:
     visible: list[str] = []
     n_marks = 0
     for character in text:
@@ -168,18 +277,17 @@ def _one_line(text: str, longest: int) -> str:
         if n_marks > MOST_MARKS or (category == "C" and not character.isspace() and character not in JOINERS):
             continue
         visible.append(" " if character.isspace() else character)
-    line = " ".join("".join(visible).split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    return " ".join("".join(visible).split())
 
 
 def _title(table: Table, position: int) -> str:
     return f"column {position}" if table.names is None else plain(table.names[position]) or "(no name)"
 
 
-def _category(value: Any) -> str:
+def _category(value: Any, longest: int) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
-    return plain(value) or "(empty)"
+    return plain(value, longest) or "(empty)"
 
 
 def listed(words: list[str], conjunction: str) -> str:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from paribus.formatting import ended, score_text
 from paribus.palette import BLUE, VERMILION
+from paribus.terminal import Grid
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,36 +27,34 @@ def headline(explanation: Explanation) -> str:
     """What is explained, its score and its rank."""
     verdict = "anomaly" if explanation.is_anomaly else "not flagged"
     return (
-        f"{explanation.title}: score {explanation.score:.1f}, "
+        f"{explanation.title}: score {score_text(explanation.score)}, "
         f"rank {explanation.rank:,} of {explanation.n_ranked:,}, {verdict}"
     )
 
 
 def as_rich(explanation: Explanation) -> RenderableType:
     """The sentence and two tables: behaviour and context."""
-    from rich import box
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
-    # Text, never markup: a column may be called "[red]".
-    behavior = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in BEHAVIOR_HEADINGS:
-        right = heading in ("value", "score", "share", "median")
-        behavior.add_column(heading, justify="right" if right else "left")
-    for feature in explanation.behavior:
-        style = "bold" if feature.stands_out else ""
-        behavior.add_row(*(Text(cell, style=style) for cell in _behavior_cells(feature)))
-    context = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in CONTEXT_HEADINGS:
-        context.add_column(heading, justify="right" if heading == "in all rows" else "left")
-    for circumstance in explanation.context:
-        style = "" if circumstance.sets_apart else "dim"
-        context.add_row(*(Text(cell, style=style) for cell in _context_cells(circumstance)))
-    notes = [Text(f"Note: {warning}.", style="yellow") for warning in explanation.warnings]
+    behavior = Grid(
+        BEHAVIOR_HEADINGS,
+        [_behavior_cells(feature) for feature in explanation.behavior],
+        ["bold" if feature.stands_out else "" for feature in explanation.behavior],
+        numbers=("value", "score", "share", "median"),
+        wrapped=BEHAVIOR_HEADINGS[:1],
+    )
+    context = Grid(
+        CONTEXT_HEADINGS,
+        [_context_cells(feature) for feature in explanation.context],
+        ["" if feature.sets_apart else "dim" for feature in explanation.context],
+        numbers=CONTEXT_HEADINGS[-1:],
+        wrapped=CONTEXT_HEADINGS[:-1],
+    )
+    notes = [Text(f"Note: {ended(warning)}", style="yellow") for warning in explanation.warnings]
     return Group(
         Text(headline(explanation), style="bold"),
-        Text(f"{explanation.sentence}."),
+        Text(ended(explanation.sentence)),
         *notes,
         behavior,
         context,
@@ -73,10 +73,10 @@ def as_html(explanation: Explanation) -> str:
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in _context_cells(circumstance)) + "</tr>"
         for circumstance in explanation.context
     )
-    notes = "".join(f"<p><strong>Note:</strong> {escape(warning)}.</p>" for warning in explanation.warnings)
+    notes = "".join(f"<p><strong>Note:</strong> {escape(ended(warning))}</p>" for warning in explanation.warnings)
     return (
         f'<div class="paribus-explanation"><p><strong>{escape(headline(explanation))}</strong><br>'
-        f"{escape(explanation.sentence)}.</p>{notes}"
+        f"{escape(ended(explanation.sentence))}</p>{notes}"
         f"{_table([*BEHAVIOR_HEADINGS, 'expected, and actual'], behavior)}{_table(CONTEXT_HEADINGS, context)}</div>"
     )
 
@@ -92,7 +92,7 @@ def _behavior_cells(feature: BehaviorFeature) -> list[str]:
     return [
         feature.title,
         feature.value_text,
-        f"{feature.partial_score:.1f}" if judged else "-",
+        score_text(feature.partial_score) if judged else "-",
         f"{feature.share:.0%}" if judged else "-",
         feature.format(feature.median) if known else "-",
         f"{feature.format(feature.lower)} to {feature.format(feature.upper)}" if known else "-",

@@ -21,6 +21,8 @@ N_BINS = 14
 MOST_WHOLE = 24
 # Categories that get a bar of their own.
 MOST_CATEGORIES = 8
+# Whoever draws a category has less room.
+LONGEST_CATEGORY = 500
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Bars:
     edges: Floats | None = field(repr=False)
     """Where the bars of a number begin and end."""
     labels: tuple[str, ...] = ()
-    """The names of the bars, if they are categories."""
+    """The names of the bars, if they are categories: in full, so that they can be shortened and still differ."""
     notes: tuple[str, ...] = ()
     """What the bars do not show."""
 
@@ -81,12 +83,12 @@ def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weight
     if feature.value not in shown:
         # The row's own category has a place even if nobody else is in it.
         shown = [*shown[: most - 1], feature.value]
-    labels = [feature.format(category) for category in shown]
+    labels = [feature.format(category, LONGEST_CATEGORY) for category in shown]
     shares = [rows[category] / len(values) for category in shown]
     weighted = [float(counted[category]) for category in shown]
     others = [category for category in ranked if category not in shown]
     if others:
-        labels.append(f"{len(others)} others" if len(others) > 1 else feature.format(others[0]))
+        labels.append(f"{len(others)} others" if len(others) > 1 else feature.format(others[0], LONGEST_CATEGORY))
         shares.append(sum(rows[category] for category in others) / len(values))
         weighted.append(float(sum(counted[category] for category in others)))
     return Bars(np.array(shares), np.array(weighted), shown.index(feature.value), None, tuple(labels))

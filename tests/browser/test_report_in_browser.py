@@ -37,7 +37,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Weather, a table of 40 contextual and 8 behavioural columns, and one that wants to break the page."""
+    """Weather, 40 contextual and 8 behavioural columns, one that wants to break the page, and long names and scores."""
     folder = tmp_path_factory.mktemp("reports")
     weather = datasets.load("weather")
     random = np.random.default_rng(0)
@@ -45,15 +45,20 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     wide["when"] = pd.date_range("2024-01-01", periods=200)
     for i in range(8):
         wide[f"behaviour {i}"] = random.normal(size=200) * 10.0 ** (2 * i - 6)
+    long = pd.DataFrame({"ship": random.choice(["a very long name of a ship", "another long one"], 200)})
+    long["id"] = [f"SHIPMENT-2026-EU-CENTRAL-{i:08}" for i in range(200)]
+    long["cost"] = random.normal(size=200) * 1e9
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         detectors = {
             "weather": QCAD(weather.contextual, weather.behavioral, n_trees=10).fit(weather.table),
             "wide": QCAD(list(wide.columns[:41]), n_trees=5).fit(wide),
             "hostile": QCAD(NAMES[3:], NAMES[:3], n_trees=5).fit(hostile_table()),
+            "long": QCAD(["ship"], ["cost"], n_trees=5, clip=0.01).fit(long),
         }
+    ids = {"hostile": LABEL, "long": "id"}
     return {
-        name: it.report(folder / f"{name}.html", TOP, title=NAMES[0], id=LABEL if name == "hostile" else None)
+        name: it.report(folder / f"{name}.html", TOP, title=NAMES[0], id=ids.get(name))
         for name, it in detectors.items()
     }
 
@@ -88,7 +93,7 @@ def _names(page: Page) -> list[str]:
 
 
 def _scores(page: Page) -> list[float]:
-    return [float(text) for text in page.locator(".list > tbody .score").all_inner_texts()]
+    return [float(text.replace(",", "")) for text in page.locator(".list > tbody .score").all_inner_texts()]
 
 
 def test_sorting_by_mouse_and_keyboard(open_page: OpenPage) -> None:
@@ -175,7 +180,7 @@ def test_links_and_dots_lead_to_rows(open_page: OpenPage) -> None:
     assert page.locator(".panel").first.is_visible()
 
 
-@pytest.mark.parametrize("name", ["weather", "wide", "hostile"])
+@pytest.mark.parametrize("name", ["weather", "wide", "hostile", "long"])
 def test_nothing_is_cut_or_covered(open_page: OpenPage, name: str) -> None:
     """Tests, with all open, that the page does not scroll sideways and that no text lies on another one."""
     page = open_page(name)
@@ -184,6 +189,33 @@ def test_nothing_is_cut_or_covered(open_page: OpenPage, name: str) -> None:
         page.set_viewport_size({"width": width, "height": 740})
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert page.evaluate(_COVERED) == []
+
+
+def test_wide_tables_say_that_they_scroll(open_page: OpenPage) -> None:
+    """Tests that on a phone the table of nearest rows has a hint, that its names leave room, and that words wrap."""
+    page = open_page("long", viewport={"width": 360, "height": 740})
+    page.locator(".name button").first.click()
+    table = page.get_by_role("region", name="Nearest comparable rows of").first
+    table.wait_for()
+    page.wait_for_function("document.querySelector('.open .scroll.more') !== null")
+    assert "Scroll sideways" in table.evaluate("it => getComputedStyle(it, '::before').content")
+    assert table.evaluate("it => it.querySelector('tbody th').offsetWidth < 0.5 * it.clientWidth")
+    assert table.get_attribute("tabindex") == "0"
+    page.set_viewport_size({"width": 1200, "height": 740})
+    page.wait_for_function("document.querySelector('.open .scroll.more') === null")
+    assert table.get_attribute("tabindex") == "-1"
+    page = open_page("wide", viewport={"width": 360, "height": 740})
+    page.locator(".name button").first.click()
+    words = page.get_by_role("region", name="More circumstances of").first
+    assert words.evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
+def test_scores_stay_in_their_column(open_page: OpenPage) -> None:
+    """Tests that the largest number that is written out fits, and that a larger one is shortened."""
+    page = open_page("long")
+    page.evaluate("document.querySelector('.score').textContent = '999,999.9'")
+    assert page.evaluate("[...document.querySelectorAll('.score')].every(it => it.scrollWidth <= it.clientWidth)")
+    assert max(_scores(page)[1:]) >= 1e4
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -208,6 +240,10 @@ def test_paper(open_page: OpenPage) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('.panel')).color") == "rgb(28, 33, 38)"
     assert page.evaluate(
         "[...document.querySelectorAll('.sentence p')].every(p => p.scrollHeight <= p.clientHeight + 1)"
+    )
+    numbers = page.locator(".small td.n")
+    assert numbers.evaluate_all(
+        "all => all.length > 0 && all.every(it => getComputedStyle(it).whiteSpace === 'nowrap')"
     )
     assert page.pdf(format="A4").startswith(b"%PDF")
 

@@ -22,7 +22,7 @@ from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
 from paribus.cli.printing import print_anomalies, print_explanation, print_json
 from paribus.explanation import Explanation
-from paribus.formatting import listed, plain
+from paribus.formatting import counted, listed, none_above, plain, score_text
 from paribus.loading import loading
 from paribus.parameters import check_parameters
 from paribus.reading import ReadTable, Wanted
@@ -252,9 +252,14 @@ def _summarise(detector: QCAD, table: ReadTable, scores: Scores, seconds: float)
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
     n_flagged = int(scores.is_anomaly.sum())
+    known = scores.total[~np.isnan(scores.total)]
+    found = f"{n_flagged:,} with a score above {score_text(scores.threshold)}"
+    if n_flagged == 0 and known.size:
+        found = none_above(scores.threshold, float(known.min()), float(known.max()))
+    group = "one" if detector.n_neighbors_ == 1 else f"{detector.n_neighbors_:,}"
     note(
-        f"{table.n_rows:,} rows, each compared with the {detector.n_neighbors_:,} most like it in "
-        f"{listed(context, 'and')}; {n_flagged:,} with a score above {scores.threshold:.1f}; {seconds:.1f} s"
+        f"{counted(table.n_rows, 'row')}, each compared with the {group} most like it in "
+        f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
+import shutil
 import sys
+import textwrap
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +20,9 @@ _ODD_BYTE = re.compile("[\udc80-\udcff]")
 
 def one_line(text: object) -> str:
     """A message on one line. Names and values in it cannot steer the terminal."""
-    from paribus.formatting import plain
+    from paribus.formatting import clipped
 
-    return plain(with_odd_bytes(str(text)), LONGEST)
+    return clipped(with_odd_bytes(str(text)), LONGEST)
 
 
 def with_odd_bytes(text: str) -> str:
@@ -65,7 +67,11 @@ def in_shell_words(text: str) -> str:
 
 def note(text: object) -> None:
     """Something that a person should know."""
-    print(f"paribus: {one_line(text)}", file=sys.stderr)
+    line = f"paribus: {one_line(text)}"
+    if sys.stderr.isatty():
+        # A terminal would break it anywhere.
+        line = textwrap.fill(line, shutil.get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+    print(line, file=sys.stderr)
 
 
 @contextmanager

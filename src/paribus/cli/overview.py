@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from paribus.cli.messages import as_typed, one_line
 from paribus.cli.printing import print_table
-from paribus.formatting import ColumnFormat, plain
+from paribus.formatting import ColumnFormat, counted, plain
 from paribus.reading import ReadTable
 from paribus.table import Table
+from paribus.terminal import print_words
 from paribus.values import Kind, is_missing
 
 N_EXAMPLES = 3
@@ -57,15 +58,16 @@ def print_overview(read: ReadTable, command: str, source: str) -> None:
         ["column", "type", "missing", "distinct", "examples"],
         [[plain(c.name), c.kind.value, str(c.n_missing), str(c.n_distinct), ", ".join(c.examples)] for c in columns],
     )
-    print(f"\n{one_line(read.name)}: {read.n_rows:,} row(s). Say which columns are context, and which are behaviour:\n")
+    rows = counted(read.n_rows, "row")
+    print_words(f"\n{one_line(read.name)}: {rows}. Say which columns are context, and which are behaviour:\n")
     context, behavior = suggest([column for column in columns if column.can_be_typed])
     start = f"  paribus {command} {plain(as_typed(source), LONGEST_NAME)}"
     if not context or not behavior:
         print(f"{start} --context COLUMN,COLUMN --behavior COLUMN")
-        print("\nBehaviour must be numbers, and at least one other column must be left for the context.")
+        print_words("\nBehaviour must be numbers, and at least one other column must be left for the context.")
         return
     print(f"{start} --context {_typed(context)} --behavior {_typed(behavior)}")
-    print("\nThis is only a guess by type: you know what the columns mean.")
+    print_words("\nThis is only a guess by type: you know what the columns mean.")
 
 
 def look_at(read: ReadTable) -> list[Column]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
+import unicodedata
 from pathlib import Path
 
 from paribus.explanation import Explanation
 from paribus.files import atomic_write
 
 FORMATS = ("svg", "png", "pdf")
+LONGEST_STEM = 40
+# Enough that no two of a thousand names share them.
+N_DIGITS = 10
 
 
 def check_formats(formats: list[str]) -> list[str]:
@@ -35,8 +40,7 @@ def save_pictures(explanation: Explanation, folder: Path, name: str, formats: li
     """Draws the beanplots and the context profile, and says where they are."""
     from matplotlib import pyplot as plt
 
-    # A name that a file can have on any system.
-    stem = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII).strip(".-")[:60] or "row"
+    stem = file_stem(name)
     written = []
     for kind, draw in (("behaviour", explanation.plot), ("context", explanation.plot_context)):
         figure = draw().figure_
@@ -49,6 +53,21 @@ def save_pictures(explanation: Explanation, folder: Path, name: str, formats: li
             written.append(path)
         plt.close(figure)
     return written
+
+
+def file_stem(name: str) -> str:
+    """A name that a file can have on any system, and that no other row's file has.
+
+    Where letters had to go, or where a system might not tell two names apart, a few digits stand for the whole name.
+
+    >>> file_stem("s137"), file_stem("S 137"), file_stem("s/137")
+    ('s137', 'S-137-243669dd19', 's-137-012f98a4d2')
+    """
+    letters = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", name)).strip(".-")[:LONGEST_STEM]
+    if name and letters == name and name.isascii() and name == name.lower():
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:N_DIGITS]
+    return f"{letters or 'row'}-{digest}"
 
 
 def _date_field(picture_format: str) -> str:

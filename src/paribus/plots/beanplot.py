@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from paribus.arguments import check_whole_number
+from paribus.formatting import score_text
 from paribus.plots import style
 from paribus.shapes import bean_window
 from paribus.values import Floats
@@ -51,7 +52,7 @@ class BeanplotDisplay:
             check_whole_number("top", top, 1)
         shown = explanation.behavior[: explanation.top if top is None else top]
         known = [feature for feature in shown if not np.isnan(feature.median)]
-        return cls(known, f"{explanation.title}: score {explanation.score:.1f}").plot(ax)
+        return cls(known, f"{explanation.title}: score {score_text(explanation.score)}").plot(ax)
 
     def plot(self, ax: Any = None) -> BeanplotDisplay:
         """Draws, into new axes or into the caller's."""
@@ -106,7 +107,7 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     _count_hidden(ax, taus, low, high)
     name = style.wrapped(feature.title, 18)
     ax.set_title(name, **style.text_options(name), pad=16)
-    score = "not judged" if np.isnan(feature.partial_score) else f"partial score {feature.partial_score:.1f}"
+    score = "not judged" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
     ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GREY)
     style.format_axis(ax.yaxis, write)
     style.bare(ax, keep=("left",))

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from paribus.formatting import counted
 from paribus.plots import style
 from paribus.shapes import Bars, context_bars
 from paribus.values import Floats, Kind
@@ -57,7 +58,7 @@ class ContextProfileDisplay:
         telling = sorted(explanation.context, key=lambda feature: feature.table_share / feature.share)
         features = [feature for feature in explanation.context if feature in telling[:MOST_PANELS]]
         values = [explanation.reference_values(feature) for feature in features]
-        title = f"{explanation.title}: compared with {len(explanation.reference_positions):,} rows"
+        title = f"{explanation.title}: compared with {counted(len(explanation.reference_positions), 'row')}"
         if len(features) < len(telling):
             title += f" ({len(features)} of {len(telling)} circumstances)"
         return cls(features, values, explanation.leading.weights, title).plot(ax)

@@ -9,12 +9,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from scipy.stats import gaussian_kde
 
 from paribus.arguments import check_whole_number
 from paribus.fitted_view import highest
-from paribus.formatting import ColumnFormat, plain
+from paribus.formatting import ColumnFormat, distinct, plain
 from paribus.plots import style
 from paribus.values import Floats
 
@@ -29,6 +30,8 @@ MOST_VECTORS = 10_000
 # Enough rows for contours, and a grid fine enough to look smooth.
 DENSITY_SAMPLE, GRID = 4_000, 80
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+LONGEST_NAME = 200
+LEADER = {"arrowstyle": "-", "color": style.GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
 
 # Where a name is tried, from its dot: in points, and which of its corners lies there.
 PLACES = [
@@ -44,6 +47,12 @@ PLACES = [
     (-10, 16, "right", "bottom"),
     (10, -16, "left", "top"),
     (-10, -16, "right", "top"),
+]
+# Farther away, a line leads from the dot to its name.
+FAR_PLACES = [
+    (reach * dx, reach * dy, "left" if dx > 0 else "right", "bottom" if dy > 0 else "top")
+    for reach in (26, 42, 60)
+    for dx, dy in ((1, 0.5), (-1, 0.5), (1, -0.5), (-1, -0.5), (0.4, 1), (-0.4, 1), (0.4, -1), (-0.4, -1))
 ]
 
 
@@ -173,11 +182,10 @@ class ScoreMapDisplay:
             rasterized=len(x) > MOST_VECTORS,
             zorder=2,
         )
+        notes = []
         if outside.any():
             ax.scatter(x[outside], y[outside], s=140, facecolors="none", edgecolors=style.ink(), linewidths=0.8)
-            ax.set_title(
-                f"{outside.sum():,} circled: far beyond the edge", loc="right", fontsize=style.SMALL, y=1.16, pad=2
-            )
+            notes.append(f"{outside.sum():,} circled: far beyond the edge")
         for limits, (low, high) in ((ax.set_xlim, (left, right)), (ax.set_ylim, (bottom, top))):
             margin = 0.04 * (high - low) or 0.5
             limits(low - margin, high + margin)
@@ -194,8 +202,10 @@ class ScoreMapDisplay:
         for axis, write in zip((ax.xaxis, ax.yaxis), self.formats or (), strict=False):
             style.format_axis(axis, write)
         style.bare(ax)
-        if self.labels is not None:
-            self._name_rows()
+        if self.labels is not None and (n_unnamed := self._name_rows()):
+            notes.append(f"{n_unnamed:,} of {len(self.labels):,} names left out for want of room")
+        if notes:
+            ax.set_title("; ".join(notes), loc="right", fontsize=style.SMALL, y=1.16, pad=2)
         return self
 
     def _draw_margins(self, x: Floats, y: Floats) -> None:
@@ -208,18 +218,19 @@ class ScoreMapDisplay:
         for axes in (self.x_axes_, self.y_axes_):
             axes.set_axis_off()
 
-    def _name_rows(self) -> None:
-        """Writes each name where it covers no name before it: right of its dot, or on another side."""
+    def _name_rows(self) -> int:
+        """Writes each name where it covers no name before it, and says how many there is no such place for."""
         assert self.labels is not None
+        n_unnamed = 0
         rows = highest(self.scores, len(self.labels))
         style.root_figure(self.ax_).draw_without_rendering()
         frame = self.ax_.get_window_extent()
         dots = self.ax_.transData.transform(self._shown[rows])
         taken: list[Any] = [Bbox.from_extents(x - 4, y - 4, x + 4, y + 4) for x, y in dots if np.isfinite(x + y)]
-        for row, name in zip(rows, self.labels, strict=False):
-            short = plain(name, longest=24)
+        names = distinct([plain(name, LONGEST_NAME) for name in self.labels], lambda name: plain(name, 24))
+        for row, short in zip(rows, names, strict=False):
             best = None
-            for dx, dy, ha, va in PLACES:
+            for dx, dy, ha, va in PLACES + FAR_PLACES:
                 text = self.ax_.annotate(
                     short,
                     tuple(self._shown[row]),
@@ -228,10 +239,13 @@ class ScoreMapDisplay:
                     ha=ha,
                     va=va,
                     zorder=5,
+                    arrowprops=None if (dx, dy, ha, va) in PLACES else LEADER,
                     **style.text_options(short, size=style.SMALL),
                 )
                 text.set_path_effects([withStroke(linewidth=2, foreground="white")])
-                box = text.get_window_extent()
+                # This finds its place; the words alone, without the line, take room there.
+                text.get_window_extent()
+                box = Text.get_window_extent(text)
                 inside = box.x0 >= frame.x0 and box.x1 <= frame.x1 + 4 and box.y0 >= frame.y0 and box.y1 <= frame.y1 + 4
                 if inside and not any(box.overlaps(other) for other in taken):
                     best = box
@@ -239,6 +253,9 @@ class ScoreMapDisplay:
                 text.remove()
             if best is not None:
                 taken.append(best)
+            elif np.isfinite(self._shown[row]).all():
+                n_unnamed += 1
+        return n_unnamed
 
 
 def _draw_contours(ax: Any, x: Floats, y: Floats) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib import font_manager
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from paribus.formatting import ColumnFormat, plain
+from paribus.formatting import ColumnFormat, distinct, plain
 from paribus.palette import BLACK as BLACK
 from paribus.palette import BLUE as BLUE
 from paribus.palette import GREY as GREY
@@ -82,7 +82,7 @@ def crown(figure: Any, title: str, handles: list[Any], n_columns: int) -> None:
 
 def name_places(ax: Any, places: Any, names: list[str], longest: int, room: int) -> None:
     """Names below the places of an axis, slanted where they are longer together than there is room."""
-    short = [plain(name, longest=longest) for name in names]
+    short = distinct(names, lambda name: plain(name, longest=longest))
     crowded = sum(map(len, short)) > room
     ax.set_xticks(
         places,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from paribus.formatting import plain
+from paribus.formatting import clipped, ended, plain, score_text
 from paribus.report.beanplot import bar, beanplot
 from paribus.report.context_profile import context_profile
 from paribus.report.limits import Limits
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Circumstances in the list.
 MOST_CIRCUMSTANCES = 4
+# The page's own columns in the table of the nearest rows.
+OWN_COLUMNS = ("distance", "weight")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ class Nearest:
     """Name, values, distance, weight."""
     n_hidden: int
     """Columns for which there is no room."""
+    distance_name: str
+    weight_name: str
+    """What the page calls its own two columns: not as a column of the table is called."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +128,11 @@ def _anomaly(view: FittedView, explanation: Explanation, names: RowNames, others
         threshold=explanation.threshold,
         feature=plain(leading.name, limits.name),
         feature_place=view.behavior_names.index(leading.name),
-        sentence=f"{plain(explanation.sentence, limits.sentence)}.",
+        sentence=ended(clipped(explanation.sentence, limits.sentence)),
         circumstances=" · ".join(
             f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MOST_CIRCUMSTANCES]
         ),
-        warnings=tuple(f"{plain(w, limits.sentence)}." for w in explanation.warnings[: limits.warnings]),
+        warnings=tuple(ended(clipped(w, limits.sentence)) for w in explanation.warnings[: limits.warnings]),
         n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
         lines=tuple(_line(feature, limits) for feature in explanation.behavior[: limits.behavior]),
         n_more_lines=max(0, len(explanation.behavior) - limits.behavior),
@@ -167,14 +172,14 @@ def _line(feature: BehaviorFeature, limits: Limits) -> FeatureLine:
         plain(feature.name, limits.name),
         value if feature.direction == "missing" else f"{value}, {feature.direction}",
         feature.expectation,
-        "-" if np.isnan(feature.partial_score) else f"{feature.partial_score:.1f}",
+        "-" if np.isnan(feature.partial_score) else score_text(feature.partial_score),
         bar(np.nan_to_num(feature.partial_score) / FULL_SCORE),
         feature.stands_out,
     )
 
 
 def _partial(feature: BehaviorFeature) -> str:
-    return "not judged" if np.isnan(feature.partial_score) else f"partial score {feature.partial_score:.1f}"
+    return "not judged" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
 
 
 def _percent(share: float) -> str:
@@ -214,6 +219,7 @@ def _nearest(
     lines = list(zip(*cells, strict=True))
     weights = explanation.leading.weights
     n_columns = len(view.context) + len(view.behavior_names) + len(others)
+    taken_names = {names.heading.casefold(), *(column.text.casefold() for column in columns)}
     return Nearest(
         tuple(columns),
         lines[0],
@@ -227,7 +233,17 @@ def _nearest(
             for i, position in enumerate(positions)
         ),
         n_columns - len(columns),
+        *(_free_name(name, taken_names) for name in OWN_COLUMNS),
     )
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """A name that no column has.
+
+    >>> _free_name("weight", {"age"}), _free_name("weight", {"weight", "age"})
+    ('weight', 'weight (paribus)')
+    """
+    return f"{name} (paribus)" if name in taken else name
 
 
 def _other_columns(view: FittedView, names: RowNames) -> list[int]:

@@ -84,7 +84,8 @@ def _value(feature: BehaviorFeature, axis: float, y: svg.Scale, *, over: bool, u
     arrow = "↑ " if over else "↓ " if under else ""
     # On the side of the middle, where there is room.
     below = at < (TOP + BOTTOM) / 2
-    words = f"{arrow}{feature.format(feature.value)}"
+    room = WIDTH - axis - 10 - svg.text_width(arrow, svg.LETTER_SIZE)
+    words = f"{arrow}{svg.number_text(feature.format, feature.value, room)}"
     return [
         svg.line(axis + 4, at, WIDTH - 6, at, "actual"),
         svg.text(WIDTH - 6, at + (15 if below else -6), words, "value e"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from paribus.formatting import distinct
 from paribus.report import svg
 from paribus.shapes import Bars, context_bars
 from paribus.values import Floats, Kind
@@ -75,9 +76,10 @@ def _categories(bars: Bars, label: str) -> Markup:
         LINE - 10,
         lambda i, share: f"M{svg.short(x.start)} {2 + LINE * (i + 0.5)}H{svg.short(x(share))}",
     )
-    for i, name in enumerate(bars.labels):
+    names = distinct(bars.labels, lambda name: svg.fitted(name, LABEL - 2, svg.LETTER_SIZE))
+    for i, name in enumerate(names):
         base, is_own = 2 + LINE * i + 14, i == bars.own
-        parts.append(svg.text(LABEL, base, svg.fitted(name, LABEL - 2, svg.LETTER_SIZE), "e strong" if is_own else "e"))
+        parts.append(svg.text(LABEL, base, name, "e strong" if is_own else "e"))
         end = max(x(bars.shares[i]), x(bars.weighted[i]))
         parts.append(svg.text(end + 4 + 6 * is_own, base, f"{bars.weighted[i]:.0%}", "minor"))
         if is_own:

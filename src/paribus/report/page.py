@@ -14,13 +14,13 @@ import numpy as np
 from markupsafe import Markup
 
 from paribus import palette
-from paribus.formatting import ColumnFormat, plain
+from paribus.formatting import ColumnFormat, counted, plain, score_text
 from paribus.report.anomalies import anomalies
 from paribus.report.beanplot import beanplot
 from paribus.report.limits import STEPS, most_bytes
 from paribus.report.names import RowNames
 from paribus.report.score_histogram import score_histogram
-from paribus.report.score_map import Axis, NamedRow, score_map
+from paribus.report.score_map import Axis, NamedRow, ScoreMap, score_map
 from paribus.report.summary import summarize
 from paribus.values import Kind
 
@@ -40,7 +40,7 @@ def make_page(detector: QCAD, top: int, *, title: str | None = None, names: RowN
     page = b""
     for limits in STEPS:
         shown = anomalies(view, explanations, names, limits)
-        rows = [NamedRow(anomaly.position, anomaly.name, anomaly.score) for anomaly in shown]
+        scatter = _map(view, [NamedRow(anomaly.position, anomaly.name, anomaly.score) for anomaly in shown])
         page = (
             _template("report.html")
             .render(
@@ -51,7 +51,7 @@ def make_page(detector: QCAD, top: int, *, title: str | None = None, names: RowN
                 anomalies=shown,
                 heading=names.heading,
                 histogram=score_histogram(view.sorted_scores, view.threshold),
-                map=_map(view, rows),
+                map=scatter,
                 example=beanplot(explanations[0].leading),
                 style=style,
                 style_hash=_sha256(style),
@@ -67,7 +67,7 @@ def make_page(detector: QCAD, top: int, *, title: str | None = None, names: RowN
     return page
 
 
-def _map(view: FittedView, rows: list[NamedRow]) -> Markup:
+def _map(view: FittedView, rows: list[NamedRow]) -> ScoreMap | None:
     """Two behavioural features; or one, and the score."""
     places = view.strongest_features(len(rows))
     axes = [Axis(view.behavior_names[p], view.behavior_formats[p], view.behavior[:, p]) for p in places[:2]]
@@ -84,13 +84,15 @@ def _sha256(text: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader("paribus.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"score": score_text, "counted": counted}
+    return environment
 
 
 def _template(name: str) -> jinja2.Template:

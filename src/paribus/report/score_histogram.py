@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
+from paribus.formatting import score_text
 from paribus.report import svg
 from paribus.values import Floats
 
@@ -94,7 +95,7 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
     n_flagged = int((scores > threshold).sum())
     if 0 <= threshold <= bins.edges[-1] * (1 + 1e-9):
         at = x(threshold)
-        words = f"threshold {threshold:.1f}"
+        words = f"threshold {score_text(threshold)}"
         # Beside the line, on the side that has room.
         fits = at + svg.text_width(words, svg.LETTER_SIZE) + 6 <= WIDTH
         parts.append(svg.line(at, TOP - 12, at, BOTTOM, "threshold"))
@@ -102,7 +103,8 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
     if bins.n_beyond:
         parts.append(svg.text(RIGHT, TOP + 14, f"{bins.n_beyond:,} beyond →", "minor e"))
     label = (
-        f"Distribution of {len(scores):,} scores, from {scores.min():.1f} to {scores.max():.1f}, "
-        f"half of them below {np.median(scores):.1f}; {n_flagged:,} above the threshold of {threshold:.1f}"
+        f"Distribution of {len(scores):,} scores, from {score_text(scores.min())} to {score_text(scores.max())}, "
+        f"half of them below {score_text(float(np.median(scores)))}; "
+        f"{n_flagged:,} above the threshold of {score_text(threshold)}"
     )
     return svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide")

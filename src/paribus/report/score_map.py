@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from markupsafe import Markup
 
-from paribus.formatting import ColumnFormat, plain
+from paribus.formatting import ColumnFormat, counted, distinct, plain, score_text
 from paribus.report import svg
 from paribus.shapes import window
 from paribus.values import Floats, Kind
@@ -20,6 +20,7 @@ MOST_DOTS = 2_000
 HEXAGON = 6.0
 N_SHADES = 5
 MOST_LABELS = 12
+LONGEST_LABEL = 130
 SMALLEST, LARGEST = 2.5, 6.5
 
 
@@ -41,11 +42,19 @@ class NamedRow:
     score: float
 
 
-def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float | None = None) -> Markup:
+@dataclass(frozen=True)
+class ScoreMap:
+    """The picture, and how many of the rows had room for their name."""
+
+    picture: Markup = field(repr=False)
+    n_named: int
+
+
+def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float | None = None) -> ScoreMap | None:
     """All rows as dots or shades, the highest scores as dots with names; `threshold` is a line across."""
     known = ~(np.isnan(x_axis.values) | np.isnan(y_axis.values))
     if not known.any():
-        return Markup("")
+        return None
     (left, right), (bottom, top) = window(x_axis.values[known]), window(y_axis.values[known])
     if threshold is not None:
         bottom, top = min(bottom, 0.0), max(top, min(threshold, 2 * top))
@@ -56,17 +65,17 @@ def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float
     parts += _frame(x_axis, y_axis, x, y)
     if threshold is not None and bottom <= threshold <= top:
         parts.append(svg.line(LEFT, y(threshold), RIGHT, y(threshold), "threshold"))
-        parts.append(svg.text(RIGHT, y(threshold) - 4, f"threshold {threshold:.1f}", "minor e"))
-    parts += _named_rows(x_axis, y_axis, x, y, rows)
+        parts.append(svg.text(RIGHT, y(threshold) - 4, f"threshold {score_text(threshold)}", "minor e"))
+    dots, names = _named_rows(x_axis, y_axis, x, y, rows)
+    parts += dots + names
     outside = known & (
         (x_axis.values < left) | (x_axis.values > right) | (y_axis.values < bottom) | (y_axis.values > top)
     )
     if n_outside := int(outside.sum()):
         parts.append(svg.text(RIGHT, 12, f"{n_outside:,} far out, drawn at the edge", "minor e"))
-    label = (
-        f"{len(xs):,} rows by {plain(x_axis.name)} and {plain(y_axis.name)}; {len(rows)} with the highest scores marked"
-    )
-    return svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide")
+    rows_by = f"{counted(len(xs), 'row')} by {plain(x_axis.name)} and {plain(y_axis.name)}"
+    label = f"{rows_by}; {len(rows)} with the highest scores marked"
+    return ScoreMap(svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide"), len(names))
 
 
 def _scale(low: float, high: float, start: float, end: float) -> svg.Scale:
@@ -130,7 +139,10 @@ def _hexagons(xs: Floats, ys: Floats) -> list[Markup]:
     return [svg.path(way, f"shade{i + 1}") for i, way in enumerate(ways)]
 
 
-def _named_rows(x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale, rows: list[NamedRow]) -> list[Markup]:
+def _named_rows(
+    x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale, rows: list[NamedRow]
+) -> tuple[list[Markup], list[Markup]]:
+    """The dots of the rows, and as many of their names as there is room for."""
     highest = max((row.score for row in rows), default=0.0) or 1.0
     dots, taken, labels = [], [], []
     for row in rows:
@@ -139,13 +151,17 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale, rows: li
             continue
         a, b = x(a), y(b)
         radius = SMALLEST + (LARGEST - SMALLEST) * (max(0.0, row.score) / highest) ** 1.5
-        title = svg.tag("title", f"{row.name}: score {row.score:.1f}")
+        title = svg.tag("title", f"{row.name}: score {score_text(row.score)}")
         dots.append(svg.tag("circle", title, cx=a, cy=b, r=radius, class_="top", data_row=str(row.position)))
         taken.append((a - radius, b - radius, a + radius, b + radius))
         labels.append((row.name, a, b, radius))
     words = []
-    for name, a, b, radius in labels[:MOST_LABELS]:
-        shown = svg.fitted(name.removeprefix("row "), 130, svg.LETTER_SIZE)
+    labels = labels[:MOST_LABELS]
+    short = distinct(
+        [name.removeprefix("row ") for name, *_ in labels],
+        lambda name: svg.fitted(name, LONGEST_LABEL, svg.LETTER_SIZE),
+    )
+    for shown, (_, a, b, radius) in zip(short, labels, strict=True):
         width = svg.text_width(shown, svg.LETTER_SIZE)
         for left, base in (
             (a + radius + 3, b + 4),
@@ -160,7 +176,7 @@ def _named_rows(x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale, rows: li
                 words.append(svg.text(left, base, shown, "halo"))
                 break
     # The highest scores lie above the others.
-    return dots[::-1] + words
+    return dots[::-1], words
 
 
 def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:

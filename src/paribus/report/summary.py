@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paribus.formatting import listed, plain
+from paribus.formatting import listed, none_above, plain
 from paribus.report.anomalies import Anomaly
 from paribus.values import Kind
 
@@ -47,8 +47,11 @@ class Summary:
     n_flagged: int
     flagged_share: str
     threshold: float
+    lowest: float
     highest: float
     median: float
+    is_capped: bool
+    """Whether no partial score is above the full one."""
     seconds: str
     context_words: str
     behavior_words: str
@@ -65,6 +68,16 @@ class Summary:
     def n_unscored(self) -> int:
         """Rows that could not be scored."""
         return self.n_rows - self.n_scored
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether no row has a higher score than another."""
+        return self.lowest == self.highest
+
+    @property
+    def none_above(self) -> str:
+        """Why no row is flagged."""
+        return none_above(self.threshold, self.lowest, self.highest)
 
 
 def summarize(
@@ -83,8 +96,10 @@ def summarize(
         n_flagged=n_flagged,
         flagged_share=_share(n_flagged, n_scored),
         threshold=view.threshold,
+        lowest=float(view.sorted_scores[0]),
         highest=float(view.sorted_scores[-1]),
         median=float(np.median(view.sorted_scores)),
+        is_capped=len(names) > 1 and parameters["clip"] is not None,
         seconds=_duration(seconds),
         context_words=_words([column.name for column in view.context]),
         behavior_words=_words(view.behavior_names),

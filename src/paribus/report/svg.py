@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from paribus.formatting import ColumnFormat, plain
+from paribus.formatting import ColumnFormat, clipped, plain, shortened
 from paribus.values import Floats, Kind
 
 # The width of letters as a share of their height, in a broad font; those of China, Japan and Korea are as wide as high.
@@ -19,6 +19,8 @@ LETTER, CAPITAL, BROAD, WIDE = 0.6, 0.76, 0.98, 1.0
 LETTER_SIZE = 12
 # What a screen reader says of a picture.
 LONGEST_LABEL = 120
+# No picture has room for more.
+MOST_LETTERS = 500
 
 
 def tag(name: str, *children: str, **attributes: str | float | None) -> Markup:
@@ -46,7 +48,7 @@ def picture(width: int, height: int, label: str, *children: str, class_: str | N
         width=str(width),
         height=str(height),
         role="img",
-        aria_label=plain(label, longest=LONGEST_LABEL),
+        aria_label=clipped(label, LONGEST_LABEL),
     )
 
 
@@ -149,6 +151,16 @@ def tick_texts(write: ColumnFormat, values: list[float], room: float) -> list[st
     return [_shortened(value) for value in values]
 
 
+def number_text(write: ColumnFormat, value: float, room: float) -> str:
+    """A number as its column has it, or shortened where there is no room for that.
+
+    >>> number_text(ColumnFormat(Kind.NUMERIC, decimals=2), -2832325765.16, room=100)
+    '-2.832e9'
+    """
+    words = write(value)
+    return words if text_width(words, LETTER_SIZE) <= room else _shortened(value)
+
+
 def _shortened(value: float) -> str:
     if 1e3 <= abs(value) < 1e9:
         size, unit = (1e6, "M") if abs(value) >= 1e6 else (1e3, "k")
@@ -175,14 +187,14 @@ def _letter_width(letter: str) -> float:
 
 
 def fitted(words: str, width: float, size: float) -> str:
-    """Words on one line, cut where there is no more room.
+    """Words on one line, without their middle where there is no room for it.
 
     >>> fitted("a very long category", 60, 12)
-    'a very…'
+    'a ve…ry'
     """
-    line = plain(words)
-    ends = list(itertools.accumulate(size * _letter_width(letter) for letter in line))
-    if not line or ends[-1] <= width:
-        return line
-    n_letters = bisect.bisect_right(ends, width - text_width("…", size))
-    return line[:n_letters].rstrip() + "…"
+    line = plain(words, MOST_LETTERS)
+    # A text that is one letter shorter is narrower.
+    n_letters = bisect.bisect_left(
+        range(len(line), 1, -1), True, key=lambda n: text_width(shortened(line, n), size) <= width
+    )
+    return shortened(line, len(line) - n_letters)

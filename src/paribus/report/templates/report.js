@@ -45,7 +45,8 @@ document.addEventListener("DOMContentLoaded", () => {
       group.hidden = !(matches && (place === "" || group.dataset.feature === place));
     }
     const count = shown().length;
-    status.textContent = count === groups.length ? `${count} rows` : `${count} of ${groups.length} rows`;
+    const rows = groups.length === 1 ? "1 row" : `${groups.length} rows`;
+    status.textContent = count === groups.length ? rows : `${count} of ${rows}`;
     find("#nothing").hidden = count > 0;
     nameOpenAll();
   };
@@ -78,6 +79,16 @@ document.addEventListener("DOMContentLoaded", () => {
       status.textContent = `Sorted by ${button.textContent}, ${order}`;
     });
   });
+
+  // Tables that are wider than the page say so, and are a stop of the Tab key.
+  const watcher = new ResizeObserver((entries) => {
+    for (const { target: it } of entries) {
+      const more = it.scrollWidth > it.clientWidth + 1;
+      it.classList.toggle("more", more);
+      it.tabIndex = more ? 0 : -1;
+    }
+  });
+  for (const it of document.querySelectorAll(".scroll")) watcher.observe(it);
 
   // Links to a row, and dots of the map.
   const go = (group) => {

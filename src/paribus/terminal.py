@@ -1,0 +1,117 @@
+"""Words and tables for a terminal, however narrow it is, and for a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
+
+# A pipe has no width: wide enough for most tables.
+PIPE_WIDTH = 120
+# What may be wrapped has at least this much room, or there is no table.
+NARROWEST = 24
+INDENT = "  "
+
+
+def output_console() -> Console:
+    """Standard output: in a pipe plain text, whatever the environment says of colours."""
+    from rich.console import Console
+
+    if sys.stdout.isatty():
+        return Console(highlight=False)
+    return Console(width=PIPE_WIDTH, force_terminal=False, color_system=None, highlight=False)
+
+
+def print_words(words: str) -> None:
+    """A paragraph: wrapped between words at a terminal, on one line in a pipe."""
+    from rich.text import Text
+
+    output_console().print(Text(words), soft_wrap=not sys.stdout.isatty())
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table, or a list of its rows where a table would be torn: a renderable of rich.
+
+    Cells are text, never markup: a value may be "[red]".
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    styles: Sequence[str] = ()
+    """Of the rows."""
+    numbers: Collection[str] = ()
+    """Headings of columns that are aligned at the right."""
+    wrapped: Collection[str] = ()
+    """Headings of columns that may take several lines."""
+    has_prose: bool = False
+    """Whether the last column is a text of its own."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from rich.measure import Measurement
+
+        table = self._table()
+        needed = Measurement.get(console, options.update(max_width=10_000), table).minimum
+        if needed <= options.max_width:
+            yield table
+        else:
+            yield from self._list(console, options.max_width)
+
+    def _table(self) -> Table:
+        from rich import box
+        from rich.cells import cell_len
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+        for place, heading in enumerate(self.headings):
+            natural = max(cell_len(text) for text in [heading, *(row[place] for row in self.rows)])
+            table.add_column(
+                heading,
+                justify="right" if heading in self.numbers else "left",
+                min_width=min(natural, NARROWEST) if heading in self.wrapped else natural,
+                no_wrap=heading not in self.wrapped,
+                overflow="fold",
+            )
+        for row, style in zip(self.rows, self._styles(), strict=True):
+            table.add_row(
+                *(Text(cell, style=style) for cell in row[:-1]), Text(row[-1], "" if self.has_prose else style)
+            )
+        return table
+
+    def _list(self, console: Console, width: int) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        last = len(self.headings) - self.has_prose
+        for row, style in zip(self.rows, self._styles(), strict=True):
+            yield Text()
+            yield Text(f"{self.headings[0]} {row[0]}", style=style, overflow="fold")
+            pairs = zip(self.headings[1:last], row[1:last], strict=True)
+            facts = [f"{heading} {cell}" for heading, cell in pairs if cell]
+            for words in [*_filled(facts, width - len(INDENT)), *row[last:]]:
+                for line in Text(words).wrap(console, max(1, width - len(INDENT)), overflow="fold"):
+                    yield Text(INDENT + line.plain.rstrip())
+        yield Text()
+
+    def _styles(self) -> Sequence[str]:
+        return self.styles or [""] * len(self.rows)
+
+
+def _filled(facts: Sequence[str], width: int) -> list[str]:
+    """As many facts on a line as there is room for.
+
+    >>> _filled(["value 8.73", "score 58.8", "median 10.46"], 24)
+    ['value 8.73 · score 58.8', 'median 10.46']
+    """
+    from rich.cells import cell_len
+
+    lines = [""]
+    for fact in facts:
+        longer = f"{lines[-1]} · {fact}" if lines[-1] else fact
+        lines = [*lines[:-1], longer] if cell_len(longer) <= width or not lines[-1] else [*lines, fact]
+    return lines
