@@ -24,6 +24,8 @@ LEAST_SHARE = 0.5
 WIDTH_OF_ALL = 0.3 * np.sqrt(np.pi / 2.0)
 # Values that stand for the whole column.
 MOST_ATOMS = 400
+# Values that stand for the distribution of one row.
+N_ATOMS = 100
 # Rows that tell as much of how a forest does as all of them would.
 ENOUGH_ROWS = 50_000
 ENOUGH_FOR_A_MEDIAN = 2_000
@@ -59,6 +61,28 @@ class Asked:
     tick: Tick | None = None
 
 
+@dataclass(frozen=True)
+class Density:
+    """A smooth distribution: kernels around values."""
+
+    atoms: Floats
+    scales: Floats
+    weights: Floats
+    """1 in all."""
+
+    def __call__(self, at: Floats) -> Floats:
+        """The density at some values."""
+        return np.asarray(student(at[:, None], self.atoms, self.scales) @ self.weights)
+
+    def percentiles(self, n: int) -> Floats:
+        """What the values themselves say, without the kernels: from the smallest one, in n equal shares, to the largest."""
+        order = np.argsort(self.atoms, kind="stable")
+        reached = np.cumsum(self.weights[order])
+        # Shares that differ by rounding alone are equal.
+        places = np.searchsorted(reached, np.arange(n + 1) / n * reached[-1] - 1e-9)
+        return np.asarray(self.atoms[order][np.minimum(places, len(order) - 1)])
+
+
 class WholeColumn:
     """The view that the other columns say nothing: the distribution is that of the whole column."""
 
@@ -83,9 +107,10 @@ class WholeColumn:
             found[block] = -np.log(kernels.sum(axis=1) / n)
         return found
 
-    def density(self, at: Floats) -> Floats:
-        """The smooth density at some values."""
-        return np.asarray(student(at[:, None], self.atoms, self._scale).mean(axis=1))
+    @property
+    def scale(self) -> float:
+        """The width of the kernel."""
+        return self._scale
 
 
 class ForestView:
@@ -132,14 +157,19 @@ class ForestView:
         if self.trend is None:
             return np.zeros(len(values))
         expected = self.trend.predict(asked.rows[:, self._features])
-        own = asked.fitted >= 0
+        own = (asked.fitted >= 0) & ~np.isnan(values)
         expected[own] = (values - self.target[asked.fitted])[own]
         return expected
 
-    def quantiles(self, asked: Asked, values: Floats, n: int) -> Floats:
-        """[row][n]: the quantiles at the middles of n equal shares."""
-        found = self.forest.quantiles(asked.rows, asked.fitted, n, asked.n_threads)
+    def atoms(self, asked: Asked, values: Floats) -> Floats:
+        """[row][atom]: values that stand for each row's distribution, each for as much of it."""
+        found = self.forest.quantiles(asked.rows, asked.fitted, N_ATOMS, asked.n_threads)
         return np.asarray(found + self.centers(asked, values)[:, None])
+
+    def scales(self, asked: Asked) -> Floats:
+        """The width of the kernel for each row."""
+        deviations = self.forest.deviations(asked.rows, asked.fitted, asked.n_threads)
+        return np.asarray(WIDTH * np.maximum(deviations, self._least))
 
 
 class ConditionalColumn:
@@ -194,6 +224,29 @@ class ConditionalColumn:
         """How much more surprising each value is than a usual one, in nats; NaN for a value that is missing."""
         return mix(self._surprises_of_views(asked, values), self.shares) - self.usual
 
+    def densities(self, asked: Asked, values: Floats) -> list[Density]:
+        """The smooth distribution of each row."""
+        atoms = [view.atoms(asked, values) for view in self.views]
+        scales = [view.scales(asked) for view in self.views]
+        whole = self._whole.atoms
+        parts = [self.shares[0] / len(whole), *(self.shares[1:] / N_ATOMS)]
+        counts = [len(whole), *([N_ATOMS] * len(self.views))]
+        weights = np.repeat(parts, counts)
+        return [
+            Density(
+                np.concatenate([whole, *(each[row] for each in atoms)]),
+                np.repeat([self._whole.scale, *(each[row] for each in scales)], counts),
+                weights,
+            )
+            for row in range(len(asked.rows))
+        ]
+
+    def weights(self, row: Floats, fitted: int) -> Floats:
+        """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
+        shares = self.shares[1:] + NEGLIGIBLE
+        found = [view.forest.weights(row, fitted) for view in self.views]
+        return np.asarray(np.tensordot(shares / shares.sum(), found, 1))
+
     def _surprises_of_views(self, asked: Asked, values: Floats) -> Floats:
         return np.array([view.surprises(asked, values) for view in (self._whole, *self.views)])
 
@@ -218,7 +271,7 @@ def mix(surprises: Floats, shares: Floats) -> Floats:
     return np.asarray(least - np.log(np.tensordot(shares, np.exp(least - surprises), 1)))
 
 
-def student(values: Floats, centers: Floats, scale: float) -> Floats:
+def student(values: Floats, centers: Floats, scale: float | Floats) -> Floats:
     """The density of Student's t with 3 degrees of freedom."""
     return np.asarray(PEAK / scale / (1.0 + ((values - centers) / scale) ** 2 / DEGREES_OF_FREEDOM) ** 2)
 

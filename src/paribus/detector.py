@@ -11,12 +11,14 @@ from sklearn.utils import check_random_state
 
 from paribus import scoring
 from paribus.encoding import ContextEncoding, encode_behavior
-from paribus.fitted import Fitted, make_engine
+from paribus.fitted import Encoded, Fitted
 from paribus.forests import ForestPlan, resolve_max_features
 from paribus.frame import ContextualDetector, warn_unscored
+from paribus.judge import AskedRows, Judge
 from paribus.parallel import resolve_n_jobs
 from paribus.parameters import check_parameters
 from paribus.progress import Progress, reporter
+from paribus.quantiles import QuantileJudge, QuantileMemory
 from paribus.roles import assign_roles
 from paribus.table import Columns, Floats, Table
 
@@ -170,10 +172,12 @@ class QCAD(ContextualDetector):
             scale_tails=self.scale_tails,
         )
 
-        engine = make_engine(context, encoding, behavior, tie_order, plan)
+        memory = QuantileMemory(tie_order, plan, self.clip)
+        judge = QuantileJudge(Encoded(table, roles, encoding, context, behavior), memory)
         with reporter(self.progress, n_rows, "Scoring") as tick:
-            raw, reach, _ = engine.score(context, behavior, engine.match(context, behavior), False, n_threads, tick)
-        partial = scoring.rescale(raw, self.clip)
+            partial, reach = judge.score_and_reach(
+                AskedRows(context, behavior, judge.match(context, behavior), n_threads, tick)
+            )
         scores = scoring.total(partial)
         if np.isnan(scores).all():
             raise ValueError(
@@ -191,16 +195,19 @@ class QCAD(ContextualDetector):
             encoding=encoding,
             context=context,
             behavior=behavior,
-            tie_order=tie_order,
-            plan=plan,
-            clip=self.clip,
+            memory=memory,
             partial=partial,
             reach=reach,
             threshold=threshold,
             seconds=seconds,
         )
-        self._remember(fitted, engine)
+        self._remember(fitted, judge)
         return self
+
+    @staticmethod
+    def _make_judge(fitted: Fitted) -> Judge:
+        assert isinstance(fitted.memory, QuantileMemory)
+        return QuantileJudge(fitted, fitted.memory)
 
 
 def _warn_missing(table: Table, context: Floats, positions: list[int]) -> None:

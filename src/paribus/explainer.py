@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy.typing as npt
 
 from paribus.explanation import BehaviorFeature, Explanation, Thinness
 from paribus.fitted_view import FittedView
-from paribus.profile import ContextColumn, weighted_quantile
+from paribus.judge import RowFindings
+from paribus.profile import ContextColumn
 from paribus.table import Table
 from paribus.values import Floats
 
@@ -23,45 +23,33 @@ USUAL_REACH = 0.95
 NEARLY_ALL = 0.95
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What the engine says of some rows, one row of each array per row asked about."""
-
-    behavior: Floats
-    partial_scores: Floats
-    scores: Floats
-    percentiles: npt.NDArray[np.float64]
-    """[row][behavioural feature][quantile]"""
-    weights: npt.NDArray[np.float64]
-    """[row][behavioural feature][k]"""
-    neighbors: npt.NDArray[np.int64]
-    distances: Floats
-
-
 def explain(
     view: FittedView,
     asked: Table,
     columns: list[int],
     positions: Sequence[int | None],
     labels: Sequence[Hashable],
-    findings: Findings,
+    values: Floats,
+    scores: Floats,
+    findings: Sequence[RowFindings],
     top: int,
 ) -> list[Explanation]:
     """The explanations of rows.
 
-    `columns` are their contextual ones, `positions` their places if they are fitted, `labels` what they are called.
+    `columns` are their contextual ones, `positions` their places if they are fitted, `labels` what they are called,
+    `values` their behaviour.
     """
     own = [(column, _own_values(asked, p, column)) for p, column in zip(columns, view.context, strict=True)]
     usual_nearest, usual_farthest = (float(value) for value in np.median(view.reach, axis=0))
     limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
     explanations = []
     for row, position in enumerate(positions):
-        neighbors, distances = findings.neighbors[row], findings.distances[row]
+        neighbors, distances = findings[row].neighbors, findings[row].distances
         group = np.column_stack([column.values[neighbors] for column in view.context])
-        behavior = _judge(view, findings, row)
+        behavior = _features(view, values[row], findings[row])
         weights = behavior[0].weights
         context = [c.describe(values[row], group[:, i], weights) for i, (c, values) in enumerate(own)]
-        score = float(findings.scores[row])
+        score = float(scores[row])
         explanations.append(
             Explanation(
                 row=labels[row],
@@ -93,40 +81,29 @@ def explain(
     return explanations
 
 
-def _judge(view: FittedView, findings: Findings, row: int) -> tuple[BehaviorFeature, ...]:
-    partial = findings.partial_scores[row]
+def _features(view: FittedView, values: Floats, findings: RowFindings) -> tuple[BehaviorFeature, ...]:
+    partial = findings.partial_scores
     whole = float(np.nansum(partial))
-    # Without a reference there is no forest, and all rows count alike.
-    k = findings.weights.shape[2]
-    weights = np.where(np.isnan(findings.weights[row]), 1.0 / k, findings.weights[row])
     features = []
     for i, name in enumerate(view.behavior_names):
-        lower, median, upper = _central(view.behavior[findings.neighbors[row], i], weights[i])
+        lower, median, upper = findings.central[i].tolist()
         features.append(
             BehaviorFeature(
                 name=name,
-                value=float(findings.behavior[row, i]),
+                value=float(values[i]),
                 partial_score=float(partial[i]),
                 share=float(partial[i] / whole) if whole > 0 else 0.0,
                 lower=lower,
                 median=median,
                 upper=upper,
-                percentiles=_frozen(findings.percentiles[row, i]),
-                weights=_frozen(weights[i]),
+                percentiles=_frozen(findings.percentiles[i]),
+                weights=_frozen(findings.weights[i]),
                 format=view.behavior_formats[i],
+                surprise=None if findings.surprises is None else findings.surprises[i],
             )
         )
     # Those without a score come last.
     return tuple(sorted(features, key=lambda feature: -np.nan_to_num(feature.partial_score, nan=-1.0)))
-
-
-def _central(values: Floats, weights: Floats) -> tuple[float, float, float]:
-    """The 5 % percentile, the median and the 95 % percentile, whatever number of percentiles the detector has."""
-    used = (weights > 0) & ~np.isnan(values)
-    if not used.any():
-        return np.nan, np.nan, np.nan
-    low, middle, high = (weighted_quantile(values[used], weights[used], share) for share in (0.05, 0.5, 0.95))
-    return low, middle, high
 
 
 def _n_counting(weights: Floats) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus.formatting import ColumnFormat, counted, ended, listed, plain, score_text
+from paribus.judge import Surprise
 from paribus.profile import ContextColumn, ContextFeature
 from paribus.table import Table
 from paribus.values import Floats, Kind
@@ -58,6 +59,8 @@ class BehaviorFeature:
     weights: Floats = field(repr=False)
     """How much each row of the reference group counts in it, nearest first, 1 in all."""
     format: ColumnFormat = field(repr=False)
+    surprise: Surprise | None = field(default=None, repr=False)
+    """How improbable the value is, if the detector says so."""
 
     @property
     def title(self) -> str:

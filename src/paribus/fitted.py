@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-from paribus._core import Engine
 from paribus.encoding import ContextEncoding
-from paribus.forests import ForestPlan
 from paribus.roles import Roles
 from paribus.table import Floats, Table
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """The fitted table, as it was and as the engine has it, what was drawn at random, and the scores."""
+class Encoded:
+    """A table with its roles, as it was and as an engine has it."""
 
     table: Table
     roles: Roles
@@ -25,32 +21,26 @@ class Fitted:
     """Rows x contextual features."""
     behavior: Floats
     """Rows x behavioural features."""
-    tie_order: npt.NDArray[np.uint32]
-    plan: ForestPlan
-    clip: float | None
+
+
+class Memory(Protocol):
+    """What a method of detection remembers of a fit, besides the table."""
+
+    @property
+    def n_reference(self) -> int:
+        """The size of a reference group."""
+
+
+@dataclass(frozen=True)
+class Fitted(Encoded):
+    """The fitted table, what the method remembers, and the scores."""
+
+    memory: Memory
     partial: Floats
     """Rows x behavioural features: the partial scores."""
     reach: Floats
-    """[row][2]: the distances of the nearest and of the farthest neighbour."""
+    """[row][2]: the distances of the nearest and of the farthest reference row; of all fitted rows, or of some."""
     threshold: float
     """The score above which a row is an anomaly."""
     seconds: float
     """How long the fit took."""
-
-
-def make_engine(
-    context: Floats, encoding: ContextEncoding, behavior: Floats, tie_order: npt.NDArray[np.uint32], plan: ForestPlan
-) -> Engine:
-    """The engine for a fitted table."""
-    return Engine(
-        np.ascontiguousarray(context.T),
-        encoding.categorical,
-        np.ascontiguousarray(behavior.T),
-        tie_order,
-        plan.multiplicities,
-        plan.feature_order,
-        plan.max_features,
-        plan.min_samples_split,
-        plan.n_quantiles,
-        plan.scale_tails,
-    )

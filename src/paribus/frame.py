@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,15 +15,15 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paribus import scoring
-from paribus._core import Engine
 from paribus.arguments import check_whole_number
 from paribus.encoding import encode_behavior
-from paribus.explainer import Findings, explain
+from paribus.explainer import explain
 from paribus.explanation import Explanation
 from paribus.files import AnyPath, atomic_write, check_writable
-from paribus.fitted import Fitted, make_engine
+from paribus.fitted import Fitted
 from paribus.fitted_view import FittedView, highest
 from paribus.formatting import ColumnFormat
+from paribus.judge import AskedRows, Judge
 from paribus.model_file import load_model, save_model
 from paribus.parallel import resolve_n_jobs
 from paribus.parameters import check_parameters
@@ -34,7 +35,7 @@ from paribus.table import Floats, Table
 
 
 class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    """Scores rows, explains them, and keeps what was fitted. A subclass has the parameters, and `fit`."""
+    """Scores rows, explains them, and keeps what was fitted. A subclass has the parameters, `fit`, and a judge."""
 
     n_jobs: int | None
     progress: Progress
@@ -62,14 +63,8 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         array of shape (rows, behavioural features, n_quantiles + 1)
             From the smallest to the largest value that has any weight.
         """
-        context, behavior = self._encode(self._read(rows))
-        engine = self._get_engine()
-        with reporter(self.progress, len(context), "Estimating") as tick:
-            *_, percentiles = engine.score(
-                context, behavior, engine.match(context, behavior), True, self._n_threads(), tick
-            )
-        assert percentiles is not None
-        return percentiles
+        with self._asking(self._read(rows), "Estimating") as asked:
+            return self._get_judge().percentiles(asked)
 
     def reference_group(self, rows: Any) -> tuple[npt.NDArray[np.int64], Floats]:
         """The fitted rows that each row is compared with.
@@ -82,10 +77,8 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         positions, distances : arrays of shape (rows, n_neighbors_)
             Positions in the fitted table, nearest first, and their distances.
         """
-        context, behavior = self._encode(self._read(rows))
-        engine = self._get_engine()
-        with reporter(self.progress, len(context), "Finding neighbours") as tick:
-            return engine.neighbors(context, engine.match(context, behavior), self._n_threads(), tick)
+        with self._asking(self._read(rows), "Finding neighbours") as asked:
+            return self._get_judge().neighbors(asked)
 
     def explain(self, row: Any = None, *, label: Hashable = None, top: int = 3) -> Explanation:
         """Why a row has the score that it has.
@@ -256,7 +249,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Fits, and returns the labels of the fitted rows."""
         return self.fit(X).labels_
 
-    def _remember(self, fitted: Fitted, engine: Engine | None) -> None:
+    def _remember(self, fitted: Fitted, judge: Judge | None) -> None:
         """Makes this a fitted detector."""
         table, roles = fitted.table, fitted.roles
         self.n_features_in_ = table.n_columns
@@ -264,7 +257,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.n_neighbors_ = len(fitted.plan.multiplicities)
+        self.n_neighbors_ = fitted.memory.n_reference
         self.contextual_features_ = [table.name(p) for p in roles.contextual]
         self.behavioral_features_ = [table.name(p) for p in roles.behavioral]
         self.categories_ = {
@@ -273,7 +266,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             if codes is not None
         }
         self._fitted = fitted
-        self._engine = engine
+        self._judge = judge
         self._view: FittedView | None = None
         self.partial_scores_ = self._as_table(table, fitted.partial)
         self.anomaly_scores_ = scoring.total(fitted.partial)
@@ -305,19 +298,22 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return find_columns(table, self.contextual_features_) if roles.by_name else roles.contextual
 
     def _partial_scores(self, table: Table) -> Floats:
+        with self._asking(table, "Scoring") as asked:
+            return self._get_judge().score(asked)
+
+    @contextmanager
+    def _asking(self, table: Table, doing: str) -> Iterator[AskedRows]:
+        """Rows as a judge takes them, while progress is shown."""
         context, behavior = self._encode(table)
-        engine = self._get_engine()
-        with reporter(self.progress, len(context), "Scoring") as tick:
-            raw, *_ = engine.score(context, behavior, engine.match(context, behavior), False, self._n_threads(), tick)
-        return scoring.rescale(raw, self._fitted.clip)
+        fitted = self._get_judge().match(context, behavior)
+        with reporter(self.progress, len(context), doing) as tick:
+            yield AskedRows(context, behavior, fitted, self._n_threads(), tick)
 
     def _expected(self, context: Floats, excluded: int | None) -> npt.NDArray[np.float64]:
         """Percentiles in contexts as the engine has them; `excluded` is a fitted row that is no reference."""
         unknown = np.full((len(context), len(self.behavioral_features_)), np.nan)
-        references = np.full(len(context), -1 if excluded is None else excluded, dtype=np.int64)
-        *_, percentiles = self._get_engine().score(context, unknown, references, True, self._n_threads())
-        assert percentiles is not None
-        return percentiles
+        fitted = np.full(len(context), -1 if excluded is None else excluded, dtype=np.int64)
+        return self._get_judge().percentiles(AskedRows(context, unknown, fitted, self._n_threads()))
 
     def _find_row(self, row: Any) -> int | None:
         """The position of a fitted row; None for a new row."""
@@ -337,32 +333,28 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _explain(
         self, asked: Table, positions: Sequence[int | None], labels: Sequence[Hashable], top: int
     ) -> list[Explanation]:
-        context, behavior = self._encode(asked)
-        engine = self._get_engine()
-        excluded = engine.match(context, behavior)
-        with reporter(self.progress, len(context), "Explaining") as tick:
-            raw, percentiles, weights, neighbors, distances = engine.explain(
-                context, behavior, excluded, self._n_threads(), tick
-            )
-        partial = scoring.rescale(raw, self._fitted.clip)
-        scores = scoring.total(partial)
+        with self._asking(asked, "Explaining") as rows:
+            findings = self._get_judge().find(rows)
+        scores = scoring.total(np.array([each.partial_scores for each in findings]))
         if np.isnan(scores).any():
             named = "the row" if labels[0] is None else f"row {labels[0]}"
             raise ValueError(f"{named} has no score, for want of a behavioural value in it or in its reference group")
         for row, position in enumerate(positions):
             # Of equal fitted rows the same one always stays out of the group: let it be the row in question.
             if position is not None:
-                neighbors[row, neighbors[row] == position] = excluded[row]
-        findings = Findings(
-            behavior=behavior,
-            partial_scores=partial,
-            scores=scores,
-            percentiles=percentiles,
-            weights=weights,
-            neighbors=neighbors,
-            distances=distances,
+                neighbors = findings[row].neighbors
+                neighbors[neighbors == position] = rows.fitted[row]
+        return explain(
+            self._get_view(),
+            asked,
+            self._contextual_columns(asked),
+            positions,
+            labels,
+            rows.behavior,
+            scores,
+            findings,
+            top,
         )
-        return explain(self._get_view(), asked, self._contextual_columns(asked), positions, labels, findings, top)
 
     def _get_view(self) -> FittedView:
         check_is_fitted(self)
@@ -394,16 +386,19 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _n_threads(self) -> int:
         return resolve_n_jobs(self.n_jobs)
 
-    def _get_engine(self) -> Engine:
-        if self._engine is None:
-            fitted = self._fitted
-            self._engine = make_engine(fitted.context, fitted.encoding, fitted.behavior, fitted.tie_order, fitted.plan)
-        return self._engine
+    def _get_judge(self) -> Judge:
+        if self._judge is None:
+            self._judge = self._make_judge(self._fitted)
+        return self._judge
+
+    @staticmethod
+    def _make_judge(fitted: Fitted) -> Judge:
+        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
         # Both are made again when they are needed.
         state: dict[str, Any] = super().__getstate__()
-        return state | {"_engine": None, "_view": None} if "_engine" in state else state
+        return state | {"_judge": None, "_view": None} if "_judge" in state else state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

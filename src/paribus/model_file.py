@@ -18,6 +18,7 @@ from paribus.files import AnyPath, atomic_write
 from paribus.fitted import Fitted
 from paribus.forests import N_DEPTHS, ForestPlan
 from paribus.parameters import MAX_TREES
+from paribus.quantiles import QuantileMemory
 from paribus.roles import MAX_CONTEXTUAL, Roles
 from paribus.stored_columns import moments, pack, pack_category, unpack, unpack_category
 from paribus.table import LARGEST_NUMBER, Floats, Table
@@ -32,11 +33,13 @@ _TIME_TYPES = {"points in time": "M8[us]", "durations": "m8[us]"}
 
 def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> None:
     """Writes a fitted detector, all of it or nothing."""
-    table, plan = fitted.table, fitted.plan
+    table, memory = fitted.table, fitted.memory
+    assert isinstance(memory, QuantileMemory)
+    plan = memory.plan
     arrays: dict[str, npt.NDArray[Any]] = {
         "context": fitted.context,
         "behavior": fitted.behavior,
-        "tie_order": fitted.tie_order,
+        "tie_order": memory.tie_order,
         "multiplicities": plan.multiplicities,
         "partial_scores": fitted.partial,
         "reach": fitted.reach,
@@ -70,7 +73,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "min_samples_split": int(plan.min_samples_split),
         "n_quantiles": int(plan.n_quantiles),
         "scale_tails": bool(plan.scale_tails),
-        "clip": None if fitted.clip is None else float(fitted.clip),
+        "clip": None if memory.clip is None else float(memory.clip),
         "threshold": float(fitted.threshold),
         "seconds": float(fitted.seconds),
     }
@@ -168,8 +171,9 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is not what it should be")
+    memory = QuantileMemory(tie_order, plan, clip)
     return parameters, Fitted(
-        table, roles, encoding, context, behavior, tie_order, plan, clip, partial, reach, threshold, seconds
+        table, roles, encoding, context, behavior, memory, partial, reach, threshold, seconds
     )
 
 
