@@ -20,19 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gower
 import numpy as np
 import pandas as pd
 from joblib import Parallel, cpu_count, delayed
-from page import replace_part
-from quantile_forest import RandomForestQuantileRegressor
 
 from paribus import QCAD, _core
+from paribus.evaluation.markdown import rewrite_part
+from paribus.evaluation.plain_forests import PlainForests
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "speed.json"
 PAGE = HERE.parent / "docs" / "performance.md"
-QUANTILES = [i / 100 for i in range(101)]
 Array = np.ndarray[Any, Any]
 
 
@@ -83,32 +81,6 @@ def from_paper(name: str, file: str, n_contextual: int, categorical: list[int]) 
     return Workload(name, values[:, :n_contextual], categorical, values[:, n_contextual:])
 
 
-class Peer:
-    """One quantile-forest forest per row and feature, on the neighbours that the gower package gives."""
-
-    def __init__(self, workload: Workload, n_neighbors: int, n_trees: int) -> None:
-        self.workload = workload
-        self.n_trees = n_trees
-        start = time.perf_counter()
-        flags = [p in workload.categorical for p in range(workload.context.shape[1])]
-        distances = gower.gower_matrix(workload.context, cat_features=flags)
-        np.fill_diagonal(distances, np.inf)
-        self.neighbors = np.argpartition(distances, n_neighbors, axis=1)[:, :n_neighbors]
-        self.seconds_for_neighbors = time.perf_counter() - start
-
-    def judge(self, row: int, feature: int) -> Array:
-        """The percentiles of one row and feature."""
-        group = self.neighbors[row]
-        forest = RandomForestQuantileRegressor(
-            n_estimators=self.n_trees, min_samples_split=10, max_samples_leaf=None, random_state=0
-        )
-        forest.fit(self.workload.context[group], self.workload.behavior[group, feature])
-        percentiles: Array = forest.predict(
-            self.workload.context[row : row + 1], quantiles=QUANTILES, interpolation="lower"
-        )
-        return percentiles
-
-
 def seconds(work: Callable[[], object]) -> float:
     """How long it takes."""
     start = time.perf_counter()
@@ -120,7 +92,8 @@ def compare(workload: Workload, n_trees: int, n_rounds: int, n_cells: int) -> di
     """`QCAD.fit` against the peer, both on one core and both on all."""
     n_rows, n_features = len(workload.context), workload.behavior.shape[1]
     k = min(n_rows // 2, 500)
-    peer = Peer(workload, k, n_trees)
+    categorical = np.isin(np.arange(workload.context.shape[1]), workload.categorical)
+    peer = PlainForests(workload.context, categorical, workload.behavior, k, n_trees)
     random = np.random.default_rng(1)
     cores = int(cpu_count())
     times: dict[str, list[float]] = {"ours": [], "ours_all": [], "peer": [], "peer_all": []}
@@ -277,7 +250,7 @@ def write_page(results: dict[str, Any]) -> None:
         f"Peak memory of a process that fits {memory['rows']:,} rows (5 contextual, 3 behavioural): "
         f"{memory['megabytes_in_all']:.0f} MB in all, {memory['megabytes_for_the_fit']:.0f} MB of it for the fit.",
     ]
-    replace_part(PAGE, "speed", lines)
+    rewrite_part(PAGE, "speed", lines)
 
 
 def main() -> None:

@@ -33,7 +33,18 @@ def test_results_survive_the_file(tmp_path: Path) -> None:
     """Tests that a result is read as it was written: parameters, shape, error and versions included."""
     file = ResultFile(tmp_path / "new" / "results.jsonl")
     written = [
-        Result(Task("ablation", "Yacht", "QCAD", 3, {"clip": None}), 1.25, 0.5, 0.75, 1.0, None, {"numpy": "2.0"}),
+        Result(
+            Task("ablation", "Yacht", "QCAD", 3, {"clip": None}),
+            1.25,
+            0.5,
+            0.75,
+            1.0,
+            None,
+            3,
+            {"clip": None},
+            {"numpy": "2.0"},
+            {"cores": 2},
+        ),
         Result(Task("runtime", "S1", "CAD", 0, {}, (500, 5, 5)), 9.0),
         Result(Task("accuracy", "Yacht", "LOF", 0), 0.1, error="ValueError: 'ü'"),
     ]
@@ -119,5 +130,7 @@ def test_a_process_that_dies_takes_only_its_own_cell(tmp_path: Path) -> None:
 def test_means_are_over_the_trials_that_have_a_measure() -> None:
     """Tests the mean, the deviation, and that failed cells do not count as zero."""
     results = [succeed(TASKS[1]), succeed(TASKS[3]), Result(TASKS[2], 1.0, error="no")]
-    assert means(results) == {("Syn1", "QCAD"): Mean(0.2, pytest.approx(0.1414, abs=1e-4), 2)}
-    assert str(Mean.of([0.5])) == "0.50"
+    found = means(results)["Syn1", "QCAD"]
+    assert (found.mean, found.n_trials) == (0.2, 2)
+    assert found.deviation == pytest.approx(0.1414, abs=1e-4)
+    assert [str(found), str(Mean.of([0.5]))] == ["0.20 ± 0.14", "0.50"]
