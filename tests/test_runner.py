@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -134,3 +136,43 @@ def test_means_are_over_the_trials_that_have_a_measure() -> None:
     assert (found.mean, found.n_trials) == (0.2, 2)
     assert found.deviation == pytest.approx(0.1414, abs=1e-4)
     assert [str(found), str(Mean.of([0.5]))] == ["0.20 ± 0.14", "0.50"]
+
+
+def start_bench(folder: Path, *options: str) -> subprocess.Popen[str]:
+    """`paribus bench accuracy` in a process group of its own, as the shell starts it."""
+    command = "from paribus.cli import main; main()"
+    words = ["bench", "accuracy", "--dataset", "Syn1", "--results", str(folder), *options]
+    return subprocess.Popen(
+        [sys.executable, "-c", command, *words], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path) -> None:
+    """Tests that Ctrl-C ends all processes without a traceback, with its own exit code, and keeps what is finished."""
+    # The second cell takes long enough to be interrupted.
+    slow = start_bench(tmp_path, "--detector", 'ROCOD,"QCAD, 100 trees"', "--trials", "40", "--jobs", "2")
+    assert slow.stderr is not None
+    assert slow.stderr.readline().startswith("80 of 80 cells to run; results go to ")
+    assert re.match(r"\[1 of 80, .* left\] Syn1, ", slow.stderr.readline())
+    os.killpg(slow.pid, signal.SIGINT)
+    _, errors = slow.communicate(timeout=60)
+    assert slow.returncode == 130
+    assert "Traceback" not in errors
+    assert errors.splitlines()[-1] == "paribus: interrupted"
+    n_kept = len(ResultFile(tmp_path / "accuracy.jsonl").read())
+    again = start_bench(tmp_path, "--detector", "ROCOD", "--trials", "2", "--jobs", "1")
+    _, errors = again.communicate(timeout=60)
+    assert again.returncode == 0
+    kept = {result.task.key for result in ResultFile(tmp_path / "accuracy.jsonl").read()}
+    assert len(kept) - n_kept == int(errors.split()[0]) < 2
+
+
+def test_a_killed_run_leaves_no_process_behind(tmp_path: Path) -> None:
+    """Tests that the processes of a run that is killed outright end by themselves, though they are in a long cell."""
+    killed = start_bench(tmp_path, "--detector", 'ROCOD,"QCAD, 100 trees"', "--trials", "40", "--jobs", "2")
+    assert killed.stderr is not None
+    killed.stderr.readline()
+    killed.stderr.readline()
+    killed.kill()
+    # They hold the other end of the pipe: it ends when the last of them does.
+    killed.communicate(timeout=60)
