@@ -190,9 +190,9 @@ def _run(experiment: str, tasks: Iterable[Task], folder: Path, seed: int, jobs: 
     file = ResultFile(folder / f"{experiment}{f'-seed{seed}' if seed else ''}.jsonl")
     everything = list(tasks)
     todo = pending(everything, file, retry_failed)
-    prepare(todo)
     check_folder(folder, parents=True)
     check_writable(file.path)
+    prepare(todo)
     typer.echo(f"{len(todo):,} of {len(everything):,} cells to run; results go to {file.path}", err=True)
     failed: list[Result] = []
     with _display(experiment, todo, file, n_jobs) as show:
