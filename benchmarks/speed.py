@@ -165,6 +165,11 @@ print(before, peak())
 """
 
 
+MEMORY_ROWS = [5000, 10_000, 20_000, 50_000]
+# The gower package holds the distance of every pair in single precision.
+BYTES_PER_PAIR = 4
+
+
 def peak_memory(n_rows: int) -> dict[str, Any]:
     """The memory of a process that fits so many rows, before and at its peak."""
     command = [sys.executable, "-c", MEMORY_OF_A_FIT, str(n_rows)]
@@ -207,7 +212,7 @@ def measure(quick: bool) -> dict[str, Any]:
         "comparisons": comparisons,
         "geometric_means": means,
         "growth": grow(quick),
-        "memory": peak_memory(5000 if quick else 50_000),
+        "memory": [peak_memory(n_rows) for n_rows in (MEMORY_ROWS[:1] if quick else MEMORY_ROWS)],
     }
 
 
@@ -244,11 +249,18 @@ def write_page(results: dict[str, Any]) -> None:
         f"| {row['grows']} | {row['to']:,} | {row['seconds']:.2f} | {row['of_which_neighbours']:.2f} |"
         for row in results["growth"]
     ]
-    memory = results["memory"]
     lines += [
         "",
-        f"Peak memory of a process that fits {memory['rows']:,} rows (5 contextual, 3 behavioural): "
-        f"{memory['megabytes_in_all']:.0f} MB in all, {memory['megabytes_for_the_fit']:.0f} MB of it for the fit.",
+        "Peak memory of a process that fits a table of 5 contextual and 3 behavioural features, next to what the matrix "
+        "of all distances takes that the peer needs:",
+        "",
+        "| rows | MB in all | MB for the fit | MB for the peer's matrix |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {row['rows']:,} | {row['megabytes_in_all']:.0f} | {row['megabytes_for_the_fit']:.0f} "
+        f"| {row['rows'] ** 2 * BYTES_PER_PAIR / 2**20:,.0f} |"
+        for row in results["memory"]
     ]
     rewrite_part(PAGE, "speed", lines)
 
@@ -258,8 +270,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
     parser.add_argument("--page-only", action="store_true", help="write the page again from speed.json")
+    parser.add_argument("--memory-only", action="store_true", help="measure memory again, and keep the times")
     arguments = parser.parse_args()
-    if not arguments.page_only:
+    if arguments.memory_only:
+        results = json.loads(RESULTS.read_text(encoding="utf-8"))
+        results["memory"] = [peak_memory(n_rows) for n_rows in MEMORY_ROWS]
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    elif not arguments.page_only:
         results = measure(arguments.quick)
         if arguments.quick or len(results["comparisons"]) < 6:
             print("Nothing is written: this was not the whole run.")
