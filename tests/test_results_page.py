@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import pytest
 
 from paribus.evaluation import accuracy_page, experiments, figures, page
@@ -98,6 +99,19 @@ def test_curves_are_in_the_order_of_the_parameter(tmp_path: Path) -> None:
     lines = page.clipping(results, tmp_path)
     assert "| PRC AUC, eta = | 0.5 | 2 | 10 | none |" in lines
     assert (tmp_path / "clipping.png").stat().st_size > 1000
+
+
+def test_the_ends_of_a_parameter_have_names() -> None:
+    """Tests that the first and the last value are on the axis, however many there are, and that names have room."""
+    for n in (1, 2, 7, 12, 20):
+        values = [*map(str, range(n - 1)), "none"]
+        curve = {measure: {value: Mean(0.5, None, 1) for value in values} for measure in MEASURES}
+        figure = figures.parameter_curves({"Yacht": curve}, "cap")
+        labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+        assert (labels[0], labels[-1]) == (values[0], "none")
+        assert len(labels) <= 12
+        assert len(set(labels)) == len(labels)
+        plt.close(figure)
 
 
 def test_runtime_is_a_ratio(tmp_path: Path) -> None:

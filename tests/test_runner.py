@@ -7,10 +7,13 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
 
+from paribus.evaluation import runner
 from paribus.evaluation.results import Mean, Result, ResultFile, Task, means
 from paribus.evaluation.runner import DIED, pending, run
 
@@ -127,6 +130,22 @@ def test_a_process_that_dies_takes_only_its_own_cell(tmp_path: Path) -> None:
     run(TASKS, file, die, n_jobs=2)
     errors = {result.task.trial: result.error for result in file.read()}
     assert errors == {0: None, 1: None, 2: DIED, 3: None, 4: None, 5: None}
+
+
+def test_no_cell_is_lost_when_the_pool_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a cell is run later if a process has died just before the cell is handed over."""
+    submit, tried = runner._submit, []
+
+    def break_once(pool: ProcessPoolExecutor, work: runner.Work, task: Task) -> Future[Result]:
+        tried.append(task)
+        if len(tried) == 3:
+            raise BrokenProcessPool
+        return submit(pool, work, task)
+
+    monkeypatch.setattr(runner, "_submit", break_once)
+    file = ResultFile(tmp_path / "results.jsonl")
+    run(TASKS, file, succeed, n_jobs=2)
+    assert sorted(result.task.trial for result in file.read()) == list(range(6))
 
 
 def test_means_are_over_the_trials_that_have_a_measure() -> None:
