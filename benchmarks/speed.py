@@ -251,8 +251,8 @@ def write_page(results: dict[str, Any]) -> None:
     ]
     lines += [
         "",
-        "Peak memory of a process that fits a table of 5 contextual and 3 behavioural features, next to what the matrix "
-        "of all distances takes that the peer needs:",
+        "Peak memory of a process that fits a table of 5 contextual and 3 behavioural features, next to what the matrix"
+        " of all distances takes that the peer needs:",
         "",
         "| rows | MB in all | MB for the fit | MB for the peer's matrix |",
         "| --- | --- | --- | --- |",
