@@ -27,7 +27,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import auc, precision_recall_curve
 
 from paribus import QCAD, datasets, gower_neighbors, scoring
-from paribus._core import Engine
 from paribus.baselines.base import Baseline, Rows
 from paribus.baselines.rocod import ROCOD, explained_share, neighbor_means, squared_deviations
 from paribus.detector import DEFAULT_NEIGHBORS
@@ -35,6 +34,7 @@ from paribus.evaluation import average_precision
 from paribus.evaluation.experiments import paper_sets
 from paribus.evaluation.markdown import header, rewrite_part, row
 from paribus.evaluation.results import MARKS, Mean, is_generated, paper_means, verdict
+from paribus.fitted import make_engine
 from paribus.forests import ForestPlan
 from paribus.table import Floats
 
@@ -79,18 +79,8 @@ class PublishedQCAD(Baseline):
     def _partial_scores(self, rows: Rows, place: int, group: npt.NDArray[np.int64], plan: ForestPlan) -> Floats:
         """Those of one row, given its reference group: an engine whose table is the group, asked about this row."""
         behavior = rows.behavior[group]
-        engine = Engine(
-            np.ascontiguousarray(rows.context[group].T),
-            rows.categorical.astype(np.uint8),
-            np.ascontiguousarray(behavior.T),
-            np.arange(len(group), dtype=np.uint32),
-            plan.multiplicities,
-            plan.feature_order,
-            plan.max_features,
-            plan.min_samples_split,
-            plan.n_quantiles,
-            plan.scale_tails,
-        )
+        ties = np.arange(len(group), dtype=np.uint32)
+        engine = make_engine(rows.context[group], rows.categorical.astype(np.uint8), behavior, ties, plan)
         actual = rows.behavior[place]
         question = (rows.context[place : place + 1], actual[None], np.array([-1]))
         if self.interpolates:

@@ -60,7 +60,7 @@ ABLATION_TRIALS = 5
 # Tables that stand for the others there: small and large, few and many features.
 STUDIED_SETS = ["Concrete", "Energy", "Hepatitis", "LiverPatient", "QSRanking", "Yacht", "Abalone", "Syn5", "Syn10"]
 
-RUNTIME_TRIALS = 5
+RUNTIME_TRIALS = 3
 RUNTIME_SHAPES = {
     "rows": [(n, 5, 5) for n in (500, 1000, 2000, 4000, 8000, 16000)],
     "contextual features": [(2000, n, 5) for n in (2, 5, 10, 20, 40)],
