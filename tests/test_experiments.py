@@ -12,6 +12,7 @@ import pytest
 
 from paribus import baselines
 from paribus.evaluation import accuracy_page, experiments, page
+from paribus.evaluation.markdown import has_part
 from paribus.evaluation.results import MEASURES, Mean, ResultFile, Task, means, paper_means
 from paribus.evaluation.runner import pending
 
@@ -58,7 +59,8 @@ def test_the_results_are_whole() -> None:
 def test_the_page_is_that_of_the_result_files(tmp_path: Path) -> None:
     """Tests that every table of docs/results.md is what `paribus bench page` writes, and that its pictures exist."""
     copy = Path(shutil.copy(PAGE, tmp_path))
-    assert page.write_page(RESULTS, copy, tmp_path / "pictures") == list(page.PARTS)
+    assert all(has_part(copy.read_text(encoding="utf-8"), part) for part in page.PARTS)
+    assert page.write_page(RESULTS, copy, tmp_path / "pictures")
     assert copy.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
     shown = re.findall(r"\]\((pictures/.*?)\)", PAGE.read_text(encoding="utf-8"))
     assert {path.name for path in (tmp_path / "pictures").iterdir()} <= {Path(each).name for each in shown}
