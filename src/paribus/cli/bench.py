@@ -221,13 +221,12 @@ def _display(experiment: str, todo: list[Task], file: ResultFile, n_jobs: int) -
     console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     columns: Any = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
-        TextColumn("{task.fields[last]}", markup=False),
     )
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        bar = progress.add_task(experiment, total=len(todo), left="", last="")
+        bar = progress.add_task(experiment, total=len(todo), left="")
 
         def show(result: Result) -> None:
             del left[result.task.key]
@@ -238,7 +237,7 @@ def _display(experiment: str, todo: list[Task], file: ResultFile, n_jobs: int) -
                 console.print(f"[{len(todo) - len(left):,} of {len(todo):,}, {time_left}] {line}")
             elif result.error is not None:
                 console.print(line)
-            progress.update(bar, advance=1, left=time_left, last=line)
+            progress.update(bar, advance=1, left=time_left)
 
         yield show
 
