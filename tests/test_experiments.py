@@ -29,12 +29,11 @@ def test_committed_results_come_out_again(dataset: str, method: str, request: py
     if not dataset.startswith("Syn"):
         request.getfixturevalue("paper_data")
     kept = {result.task.key: result for result in ResultFile(RESULTS / "accuracy.jsonl").read()}
-    for trial in (0, 1):
-        task = Task("accuracy", dataset, method, trial)
-        result = experiments.run_task(task)
-        assert result.error is None
-        for measure in MEASURES:
-            assert getattr(result, measure) == pytest.approx(getattr(kept[task.key], measure), abs=2e-3)
+    task = Task("accuracy", dataset, method, trial=0)
+    result = experiments.run_task(task)
+    assert result.error is None
+    for measure in MEASURES:
+        assert getattr(result, measure) == pytest.approx(getattr(kept[task.key], measure), abs=2e-3)
 
 
 def test_the_results_are_whole() -> None:
