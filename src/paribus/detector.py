@@ -170,7 +170,7 @@ class QCAD(ContextualDetector):
             scale_tails=self.scale_tails,
         )
 
-        engine = make_engine(context, encoding, behavior, tie_order, plan)
+        engine = make_engine(context, encoding.categorical, behavior, tie_order, plan)
         with reporter(self.progress, n_rows, "Scoring") as tick:
             raw, reach, _ = engine.score(context, behavior, engine.match(context, behavior), False, n_threads, tick)
         partial = scoring.rescale(raw, self.clip)

@@ -39,12 +39,16 @@ class Fitted:
 
 
 def make_engine(
-    context: Floats, encoding: ContextEncoding, behavior: Floats, tie_order: npt.NDArray[np.uint32], plan: ForestPlan
+    context: Floats,
+    categorical: npt.NDArray[np.uint8],
+    behavior: Floats,
+    tie_order: npt.NDArray[np.uint32],
+    plan: ForestPlan,
 ) -> Engine:
-    """The engine for a fitted table."""
+    """The engine for a fitted table; `categorical` says which contextual features are."""
     return Engine(
         np.ascontiguousarray(context.T),
-        encoding.categorical,
+        categorical,
         np.ascontiguousarray(behavior.T),
         tie_order,
         plan.multiplicities,

@@ -397,7 +397,8 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _get_engine(self) -> Engine:
         if self._engine is None:
             fitted = self._fitted
-            self._engine = make_engine(fitted.context, fitted.encoding, fitted.behavior, fitted.tie_order, fitted.plan)
+            categorical = fitted.encoding.categorical
+            self._engine = make_engine(fitted.context, categorical, fitted.behavior, fitted.tie_order, fitted.plan)
         return self._engine
 
     def __getstate__(self) -> dict[str, Any]:
