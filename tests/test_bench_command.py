@@ -11,7 +11,7 @@ import pytest
 from paribus.cli import bench
 from paribus.evaluation import experiments, runner
 from paribus.evaluation.results import Result, ResultFile, Task
-from test_cli import invoke
+from running import invoke
 
 
 @pytest.fixture
