@@ -22,7 +22,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find src -not -path '*/__pycach
 EXTRAS_demo :=
 EXTRAS_test := [test]
 EXTRAS_bench := [bench]
-EXTRAS_rivals := [bench,data]
+EXTRAS_experiments := [bench,data]
 EXTRAS_lint := [bench,lint,test]
 
 SANITIZE_DIR := build/sanitize
@@ -36,10 +36,10 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format stubs sanitize bench rivals wheel clean
+.PHONY: help demo test lint format stubs sanitize bench experiments wheel clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 	@$(BIN)/paribus demo
@@ -71,8 +71,12 @@ stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
 
-rivals: $(VENV)/.installed-rivals  ## run the rivals on the paper's data; goes on where it was broken off
-	$(BIN)/python benchmarks/rivals.py $(BENCH_ARGS)
+experiments: $(VENV)/.installed-experiments  ## run the paper's experiments (three hours; goes on where it stopped)
+	$(BIN)/paribus bench accuracy
+	$(BIN)/paribus bench sensitivity
+	$(BIN)/paribus bench ablation
+	$(BIN)/paribus bench runtime
+	$(BIN)/paribus bench page
 
 wheel: $(VENV)/.build-tools  ## build a wheel into dist/
 	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
-from page import replace_part
+
+from paribus.evaluation.markdown import rewrite_part
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "shell.json"
@@ -88,7 +89,7 @@ def write_page(runs: list[dict[str, Any]], n_cores: int) -> None:
             f"{run['report_bytes'] / 1e3:,.0f} kB",
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    replace_part(PAGE, "shell", lines)
+    rewrite_part(PAGE, "shell", lines)
 
 
 def main() -> None:

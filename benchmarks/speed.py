@@ -20,19 +20,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gower
 import numpy as np
 import pandas as pd
 from joblib import Parallel, cpu_count, delayed
-from page import replace_part
-from quantile_forest import RandomForestQuantileRegressor
 
 from paribus import QCAD, _core
+from paribus.evaluation.markdown import rewrite_part
+from paribus.evaluation.plain_forests import PlainForests
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "speed.json"
 PAGE = HERE.parent / "docs" / "performance.md"
-QUANTILES = [i / 100 for i in range(101)]
 Array = np.ndarray[Any, Any]
 
 
@@ -83,32 +81,6 @@ def from_paper(name: str, file: str, n_contextual: int, categorical: list[int]) 
     return Workload(name, values[:, :n_contextual], categorical, values[:, n_contextual:])
 
 
-class Peer:
-    """One quantile-forest forest per row and feature, on the neighbours that the gower package gives."""
-
-    def __init__(self, workload: Workload, n_neighbors: int, n_trees: int) -> None:
-        self.workload = workload
-        self.n_trees = n_trees
-        start = time.perf_counter()
-        flags = [p in workload.categorical for p in range(workload.context.shape[1])]
-        distances = gower.gower_matrix(workload.context, cat_features=flags)
-        np.fill_diagonal(distances, np.inf)
-        self.neighbors = np.argpartition(distances, n_neighbors, axis=1)[:, :n_neighbors]
-        self.seconds_for_neighbors = time.perf_counter() - start
-
-    def judge(self, row: int, feature: int) -> Array:
-        """The percentiles of one row and feature."""
-        group = self.neighbors[row]
-        forest = RandomForestQuantileRegressor(
-            n_estimators=self.n_trees, min_samples_split=10, max_samples_leaf=None, random_state=0
-        )
-        forest.fit(self.workload.context[group], self.workload.behavior[group, feature])
-        percentiles: Array = forest.predict(
-            self.workload.context[row : row + 1], quantiles=QUANTILES, interpolation="lower"
-        )
-        return percentiles
-
-
 def seconds(work: Callable[[], object]) -> float:
     """How long it takes."""
     start = time.perf_counter()
@@ -120,7 +92,8 @@ def compare(workload: Workload, n_trees: int, n_rounds: int, n_cells: int) -> di
     """`QCAD.fit` against the peer, both on one core and both on all."""
     n_rows, n_features = len(workload.context), workload.behavior.shape[1]
     k = min(n_rows // 2, 500)
-    peer = Peer(workload, k, n_trees)
+    categorical = np.isin(np.arange(workload.context.shape[1]), workload.categorical)
+    peer = PlainForests(workload.context, categorical, workload.behavior, k, n_trees)
     random = np.random.default_rng(1)
     cores = int(cpu_count())
     times: dict[str, list[float]] = {"ours": [], "ours_all": [], "peer": [], "peer_all": []}
@@ -192,6 +165,11 @@ print(before, peak())
 """
 
 
+MEMORY_ROWS = [5000, 10_000, 20_000, 50_000]
+# The gower package holds the distance of every pair in single precision.
+BYTES_PER_PAIR = 4
+
+
 def peak_memory(n_rows: int) -> dict[str, Any]:
     """The memory of a process that fits so many rows, before and at its peak."""
     command = [sys.executable, "-c", MEMORY_OF_A_FIT, str(n_rows)]
@@ -234,7 +212,7 @@ def measure(quick: bool) -> dict[str, Any]:
         "comparisons": comparisons,
         "geometric_means": means,
         "growth": grow(quick),
-        "memory": peak_memory(5000 if quick else 50_000),
+        "memory": [peak_memory(n_rows) for n_rows in (MEMORY_ROWS[:1] if quick else MEMORY_ROWS)],
     }
 
 
@@ -271,13 +249,20 @@ def write_page(results: dict[str, Any]) -> None:
         f"| {row['grows']} | {row['to']:,} | {row['seconds']:.2f} | {row['of_which_neighbours']:.2f} |"
         for row in results["growth"]
     ]
-    memory = results["memory"]
     lines += [
         "",
-        f"Peak memory of a process that fits {memory['rows']:,} rows (5 contextual, 3 behavioural): "
-        f"{memory['megabytes_in_all']:.0f} MB in all, {memory['megabytes_for_the_fit']:.0f} MB of it for the fit.",
+        "Peak memory of a process that fits a table of 5 contextual and 3 behavioural features, next to what the matrix"
+        " of all distances takes that the peer needs:",
+        "",
+        "| rows | MB in all | MB for the fit | MB for the peer's matrix |",
+        "| --- | --- | --- | --- |",
     ]
-    replace_part(PAGE, "speed", lines)
+    lines += [
+        f"| {row['rows']:,} | {row['megabytes_in_all']:.0f} | {row['megabytes_for_the_fit']:.0f} "
+        f"| {row['rows'] ** 2 * BYTES_PER_PAIR / 2**20:,.0f} |"
+        for row in results["memory"]
+    ]
+    rewrite_part(PAGE, "speed", lines)
 
 
 def main() -> None:
@@ -285,8 +270,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
     parser.add_argument("--page-only", action="store_true", help="write the page again from speed.json")
+    parser.add_argument("--memory-only", action="store_true", help="measure memory again, and keep the times")
     arguments = parser.parse_args()
-    if not arguments.page_only:
+    if arguments.memory_only:
+        results = json.loads(RESULTS.read_text(encoding="utf-8"))
+        results["memory"] = [peak_memory(n_rows) for n_rows in MEMORY_ROWS]
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    elif not arguments.page_only:
         results = measure(arguments.quick)
         if arguments.quick or len(results["comparisons"]) < 6:
             print("Nothing is written: this was not the whole run.")

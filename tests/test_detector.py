@@ -6,7 +6,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from decimal import Decimal
 from pathlib import Path
@@ -410,12 +409,13 @@ except KeyboardInterrupt:
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "working\n"
-        start = time.monotonic()
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
         process.wait()
-    assert rest.splitlines()[-1] == "stopped"
-    assert time.monotonic() - start < 1.0 + 0.5  # half a second for a busy machine to end the process
+    *later, last = rest.splitlines()
+    assert last == "stopped"
+    # The fit says so twenty times a second: unlike a clock, that does not depend on what else the machine does.
+    assert len(later) <= 20
 
 
 def test_the_bundled_tables() -> None:

@@ -1,99 +1,95 @@
-"""Cells of comparisons, the files that keep them, and the page that is made of them."""
+"""The committed results: that the code gives them, that they are whole, and that the page is made of them."""
 
 from __future__ import annotations
 
 import importlib
+import re
 import shutil
 from pathlib import Path
-from typing import Any
 
+import matplotlib as mpl
 import pytest
 
-from paribus import baselines, datasets
-from paribus.evaluation.experiments import Cell, Mean, append_cell, means, paper_means, read_cells, run_cell
+from paribus import baselines
+from paribus.evaluation import accuracy_page, experiments, page
+from paribus.evaluation.markdown import has_part
+from paribus.evaluation.results import MEASURES, Mean, ResultFile, Task, means, paper_means
+from paribus.evaluation.runner import pending
+
+mpl.use("Agg")
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "rivals.csv"
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "results.md"
 
 
-@pytest.fixture
-def rivals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """The script of `make rivals`, with a result file and a page of its own."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    script = importlib.import_module("rivals")
-    shutil.copy(ROOT / "docs" / "results.md", tmp_path / "results.md")
-    monkeypatch.setattr(script, "PAGE", tmp_path / "results.md")
-    monkeypatch.setattr(script, "RESULTS", tmp_path / "rivals.csv")
-    return script
-
-
-@pytest.mark.parametrize(
-    ("dataset", "method"), [("Syn1", "ROCOD"), ("Syn3", "KNN"), ("Yacht", "ROCOD"), ("FishWeight", "HBOS")]
-)
+@pytest.mark.parametrize(("dataset", "method"), [("Syn1", "ROCOD"), ("Syn3", "KNN"), ("Yacht", "QCAD")])
 def test_committed_results_come_out_again(dataset: str, method: str, request: pytest.FixtureRequest) -> None:
     """Tests that cells of the result file are what the code gives, not what it once gave."""
     if not dataset.startswith("Syn"):
         request.getfixturevalue("paper_data")
-    kept = {cell.key: cell for cell in read_cells(RESULTS)}
-    for trial in (0, 1):
-        cell = run_cell(dataset, method, trial)
-        for measure in ("prc_auc", "roc_auc", "precision_at_n"):
-            assert getattr(cell, measure) == pytest.approx(getattr(kept[dataset, method, trial], measure), abs=2e-3)
+    kept = {result.task.key: result for result in ResultFile(RESULTS / "accuracy.jsonl").read()}
+    task = Task("accuracy", dataset, method, trial=0)
+    result = experiments.run_task(task)
+    assert result.error is None
+    for measure in MEASURES:
+        assert getattr(result, measure) == pytest.approx(getattr(kept[task.key], measure), abs=2e-3)
 
 
-def test_the_result_file_is_whole() -> None:
-    """Tests that every rival has been run on every data set of the paper, and nothing twice."""
-    cells = read_cells(RESULTS)
-    assert len({cell.key for cell in cells}) == len(cells)
-    names = [s.name for s in datasets.summaries() if s.n_anomalies is not None]
-    assert {(name, rival) for name in names for rival in baselines.names()} <= set(means(cells))
+def test_the_results_are_whole() -> None:
+    """Tests that every cell of every experiment has been run, that none failed, and that each says how it was made."""
+    names = [summary.name for summary in experiments.paper_sets()]
+    plans = {
+        "accuracy": experiments.accuracy_tasks(experiments.COMPARED, names),
+        "sensitivity": experiments.sensitivity_tasks(experiments.STUDIED_SETS),
+        "ablation": experiments.ablation_tasks(experiments.STUDIED_SETS),
+        "runtime": experiments.runtime_tasks(experiments.RUNTIME_METHODS),
+    }
+    for experiment, tasks in plans.items():
+        file = ResultFile(RESULTS / f"{experiment}.jsonl")
+        assert pending(tasks, file) == []
+        for result in file.read():
+            assert result.error is None
+            assert result.seed == result.task.trial
+            assert result.settings
+            assert {"python", "numpy", "paribus"} <= set(result.versions)
 
 
-def test_the_page_is_that_of_the_result_file(rivals: Any) -> None:
-    """Tests that the tables of docs/results.md are those that the script writes."""
-    shutil.copy(RESULTS, rivals.RESULTS)
-    rivals.write_page()
-    assert rivals.PAGE.read_text(encoding="utf-8") == (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+def test_the_page_is_that_of_the_result_files(tmp_path: Path) -> None:
+    """Tests that every table of docs/results.md is what `paribus bench page` writes, and that its pictures exist."""
+    copy = Path(shutil.copy(PAGE, tmp_path))
+    assert all(has_part(copy.read_text(encoding="utf-8"), part) for part in page.PARTS)
+    assert page.write_page(RESULTS, copy, tmp_path / "pictures")
+    assert copy.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+    shown = re.findall(r"\]\((pictures/.*?)\)", PAGE.read_text(encoding="utf-8"))
+    assert {path.name for path in (tmp_path / "pictures").iterdir()} <= {Path(each).name for each in shown}
+    assert all((PAGE.parent / each).is_file() for each in shown)
 
 
-def test_a_run_goes_on_where_it_was(rivals: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that cells that are there are not run again, and that variants have their own parameters."""
-    kept = Cell("Syn1", "KNN", 0, 0.25, 0.5, 0.5, 1.0)
-    append_cell(rivals.RESULTS, kept)
-    monkeypatch.setattr(rivals, "TRIALS", 2)
-    rivals.run(["KNN", "KNN, as in the paper"], ["Syn1"])
-    cells = read_cells(rivals.RESULTS)
-    assert cells[0] == kept
-    assert [cell.key for cell in cells[1:]] == [
-        ("Syn1", "KNN, as in the paper", 0),
-        ("Syn1", "KNN", 1),
-        ("Syn1", "KNN, as in the paper", 1),
-    ]
-    assert cells[2].prc_auc != cells[3].prc_auc
+def test_what_the_authors_scripts_give_is_on_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests that the tables which benchmarks/published.py writes are those of its result file."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    script = importlib.import_module("published")
+    copy = Path(shutil.copy(PAGE, tmp_path))
+    monkeypatch.setattr(script, "PAGE", copy)
+    script.write_page(script.read_results())
+    assert copy.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
 
 
-def test_reach_is_the_larger_of_a_twentieth_and_the_papers_deviation(rivals: Any) -> None:
-    """Tests what counts as a difference."""
-    assert rivals.judge(Mean(0.55, None), Mean(0.50, 0.01)) == 0
-    assert rivals.judge(Mean(0.56, None), Mean(0.50, 0.01)) == 1
-    assert rivals.judge(Mean(0.44, None), Mean(0.50, None)) == -1
-    assert rivals.judge(Mean(0.44, None), Mean(0.50, 0.10)) == 0
-
-
-def test_means_and_deviations() -> None:
-    """Tests the mean over trials, and that one trial has no deviation."""
-    cells = [Cell("A", "X", trial, value, 0.5, 0.5, 1.0) for trial, value in enumerate([0.1, 0.3])]
-    found = means([*cells, Cell("B", "X", 0, 0.7, 0.5, 0.5, 1.0)])
-    assert found["A", "X"].mean == pytest.approx(0.2)
-    assert found["A", "X"].deviation == pytest.approx(0.1414, abs=1e-4)
-    assert found["B", "X"] == Mean(0.7, None, 1)
-    assert [str(each) for each in found.values()] == ["0.20 ± 0.14", "0.70"]
+def test_each_miss_is_explained() -> None:
+    """Tests that the page has a reason for every data set where QCAD finds less than in the paper."""
+    text = PAGE.read_text(encoding="utf-8")
+    reasons = re.search(r"### Where it is worse, and why\n(.*?)\n##", text, re.DOTALL)
+    assert reasons is not None
+    table = means(ResultFile(RESULTS / "accuracy.jsonl").read())
+    missed = [name for name, verdict in accuracy_page.judge_all(table, "QCAD").items() if verdict < 0]
+    assert [name for name in missed if f"**{name}" not in reasons[1]] == []
 
 
 def test_the_papers_results_cover_its_data() -> None:
     """Tests that there is a number of the paper's for each of its data sets and each rival that it knew."""
-    names = [s.name for s in datasets.summaries() if s.n_anomalies is not None]
-    for measure in ("prc_auc", "roc_auc", "precision_at_n"):
+    names = [summary.name for summary in experiments.paper_sets()]
+    for measure in MEASURES:
         reported = paper_means(measure)
         known = {"QCAD", *baselines.names()} - {"RIF"}
         assert set(reported) == {(name, method) for name in names for method in known}

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import subprocess
 import sys
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
 
+from paribus.evaluation import runner
 from paribus.evaluation.results import Mean, Result, ResultFile, Task, means
 from paribus.evaluation.runner import DIED, pending, run
 
@@ -33,7 +38,18 @@ def test_results_survive_the_file(tmp_path: Path) -> None:
     """Tests that a result is read as it was written: parameters, shape, error and versions included."""
     file = ResultFile(tmp_path / "new" / "results.jsonl")
     written = [
-        Result(Task("ablation", "Yacht", "QCAD", 3, {"clip": None}), 1.25, 0.5, 0.75, 1.0, None, {"numpy": "2.0"}),
+        Result(
+            Task("ablation", "Yacht", "QCAD", 3, {"clip": None}),
+            1.25,
+            0.5,
+            0.75,
+            1.0,
+            None,
+            3,
+            {"clip": None},
+            {"numpy": "2.0"},
+            {"cores": 2},
+        ),
         Result(Task("runtime", "S1", "CAD", 0, {}, (500, 5, 5)), 9.0),
         Result(Task("accuracy", "Yacht", "LOF", 0), 0.1, error="ValueError: 'ü'"),
     ]
@@ -116,8 +132,66 @@ def test_a_process_that_dies_takes_only_its_own_cell(tmp_path: Path) -> None:
     assert errors == {0: None, 1: None, 2: DIED, 3: None, 4: None, 5: None}
 
 
+def test_no_cell_is_lost_when_the_pool_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a cell is run later if a process has died just before the cell is handed over."""
+    submit, tried = runner._submit, []
+
+    def break_once(pool: ProcessPoolExecutor, work: runner.Work, task: Task) -> Future[Result]:
+        tried.append(task)
+        if len(tried) == 3:
+            raise BrokenProcessPool
+        return submit(pool, work, task)
+
+    monkeypatch.setattr(runner, "_submit", break_once)
+    file = ResultFile(tmp_path / "results.jsonl")
+    run(TASKS, file, succeed, n_jobs=2)
+    assert sorted(result.task.trial for result in file.read()) == list(range(6))
+
+
 def test_means_are_over_the_trials_that_have_a_measure() -> None:
     """Tests the mean, the deviation, and that failed cells do not count as zero."""
     results = [succeed(TASKS[1]), succeed(TASKS[3]), Result(TASKS[2], 1.0, error="no")]
-    assert means(results) == {("Syn1", "QCAD"): Mean(0.2, pytest.approx(0.1414, abs=1e-4), 2)}
-    assert str(Mean.of([0.5])) == "0.50"
+    found = means(results)["Syn1", "QCAD"]
+    assert (found.mean, found.n_trials) == (0.2, 2)
+    assert found.deviation == pytest.approx(0.1414, abs=1e-4)
+    assert [str(found), str(Mean.of([0.5]))] == ["0.20 ± 0.14", "0.50"]
+
+
+def start_bench(folder: Path, *options: str) -> subprocess.Popen[str]:
+    """`paribus bench accuracy` in a process group of its own, as the shell starts it."""
+    command = "from paribus.cli import main; main()"
+    words = ["bench", "accuracy", "--dataset", "Syn1", "--results", str(folder), *options]
+    return subprocess.Popen(
+        [sys.executable, "-c", command, *words], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path) -> None:
+    """Tests that Ctrl-C ends all processes without a traceback, with its own exit code, and keeps what is finished."""
+    # The second cell takes long enough to be interrupted.
+    slow = start_bench(tmp_path, "--detector", 'ROCOD,"QCAD, 100 trees"', "--trials", "40", "--jobs", "2")
+    assert slow.stderr is not None
+    assert slow.stderr.readline().startswith("80 of 80 cells to run; results go to ")
+    assert re.match(r"\[1 of 80, .* left\] Syn1, ", slow.stderr.readline())
+    os.killpg(slow.pid, signal.SIGINT)
+    _, errors = slow.communicate(timeout=60)
+    assert slow.returncode == 130
+    assert "Traceback" not in errors
+    assert errors.splitlines()[-1] == "paribus: interrupted"
+    n_kept = len(ResultFile(tmp_path / "accuracy.jsonl").read())
+    again = start_bench(tmp_path, "--detector", "ROCOD", "--trials", "2", "--jobs", "1")
+    _, errors = again.communicate(timeout=60)
+    assert again.returncode == 0
+    kept = {result.task.key for result in ResultFile(tmp_path / "accuracy.jsonl").read()}
+    assert len(kept) - n_kept == int(errors.split()[0]) < 2
+
+
+def test_a_killed_run_leaves_no_process_behind(tmp_path: Path) -> None:
+    """Tests that the processes of a run that is killed outright end by themselves, though they are in a long cell."""
+    killed = start_bench(tmp_path, "--detector", 'ROCOD,"QCAD, 100 trees"', "--trials", "40", "--jobs", "2")
+    assert killed.stderr is not None
+    killed.stderr.readline()
+    killed.stderr.readline()
+    killed.kill()
+    # They hold the other end of the pipe: it ends when the last of them does.
+    killed.communicate(timeout=60)

@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from paribus.evaluation.results import Result, Task
+    from paribus.evaluation.results import Result, ResultFile, Task
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The paper's experiments, on the paper's data.")
 
-Folder = Annotated[Path, typer.Option("--results", help="Folder of the result files.")]
-Datasets = Annotated[list[str] | None, typer.Option("--dataset", help="Only this data set; may be repeated.")]
-Trials = Annotated[int | None, typer.Option(min=1, help="Injections of each cell, instead of the paper's number.")]
-Seed = Annotated[int, typer.Option(min=0, help="Added to the number of the trial; other seeds have other files.")]
-Jobs = Annotated[int, typer.Option(min=-1, help="Processes, each with one thread; -1 for as many as cores.")]
-Quick = Annotated[bool, typer.Option("--quick", help="A few small data sets and trials: five minutes.")]
+Folder = Annotated[Path, typer.Option("--results", metavar="FOLDER", help="Folder of the result files.")]
+Detectors = Annotated[
+    list[str] | None,
+    typer.Option("--detector", metavar="NAME", help="Only these detectors; with commas, or repeated."),
+]
+Datasets = Annotated[
+    list[str] | None,
+    typer.Option("--dataset", metavar="NAME", help="Only these data sets; with commas, or repeated."),
+]
+Trials = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Injections of each cell, instead of the paper's number.")
+]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Added to the number of the trial; other seeds have other files.")
+]
+Jobs = Annotated[
+    int, typer.Option(metavar="N", min=-1, help="Processes, each with one thread; -1 for as many as cores.")
+]
+Quick = Annotated[bool, typer.Option("--quick", help="A part that ends within five minutes on two cores.")]
 Retry = Annotated[bool, typer.Option("--retry-failed", help="Run the cells again that failed.")]
 
 DEFAULT_FOLDER = Path("benchmarks/results")
+SOME_FAILED = 1
 
 
 @app.command()
 def accuracy(
-    detectors: Annotated[
-        list[str] | None, typer.Option("--detector", help="Only this detector; may be repeated.")
-    ] = None,
+    detectors: Detectors = None,
     datasets: Datasets = None,
     trials: Trials = None,
     seed: Seed = 0,
@@ -38,21 +52,41 @@ def accuracy(
     retry_failed: Retry = False,
     results: Folder = DEFAULT_FOLDER,
 ) -> None:
-    """Run QCAD and its rivals on the paper's 30 data sets (tables 4 to 6). Three hours; goes on where it stopped."""
+    """Run QCAD and its rivals on the paper's 30 data sets (tables 4 to 6).
+
+    It takes up to three hours on two cores. Each finished cell is kept: a run that was stopped goes on where it was.
+
+    \b
+    paribus bench accuracy --quick
+    paribus bench accuracy --detector QCAD,ROCOD --dataset Yacht,Energy --trials 3
+    paribus bench accuracy --detector "ROCOD, as in the paper"
+    """  # noqa: D301
     from paribus.evaluation import experiments
 
-    chosen = _choose(detectors, list(experiments.METHODS), experiments.COMPARED, "detector")
+    chosen = _choose("--detector", detectors, list(experiments.METHODS), experiments.COMPARED)
     names = _choose_datasets(datasets, experiments.QUICK_SETS if quick else None)
     tasks = experiments.accuracy_tasks(chosen, names, trials or (experiments.QUICK_TRIALS if quick else None))
     _run("accuracy", tasks, results, seed, jobs, retry_failed)
 
 
 @app.command()
-def runtime(trials: Trials = None, retry_failed: Retry = False, results: Folder = DEFAULT_FOLDER) -> None:
-    """Time QCAD, CAD and plain forests against rows and features (figure 6), one after the other, on one core each."""
+def runtime(
+    detectors: Detectors = None,
+    trials: Trials = None,
+    quick: Quick = False,
+    retry_failed: Retry = False,
+    results: Folder = DEFAULT_FOLDER,
+) -> None:
+    """Time QCAD, CAD and plain forests against rows and features (figure 6).
+
+    One cell after the other, each on one core: leave the machine alone while it runs.
+    """
     from paribus.evaluation import experiments
 
-    _run("runtime", experiments.runtime_tasks(trials), results, 0, 1, retry_failed)
+    chosen = _choose("--detector", detectors, experiments.RUNTIME_METHODS, experiments.RUNTIME_METHODS)
+    most_rows = experiments.QUICK_ROWS if quick else None
+    tasks = experiments.runtime_tasks(chosen, trials or (1 if quick else None), most_rows)
+    _run("runtime", tasks, results, 0, 1, retry_failed)
 
 
 @app.command()
@@ -93,69 +127,131 @@ def ablation(
 
 @app.command()
 def page(
-    target: Annotated[Path, typer.Argument(help="A Markdown page with marks where the parts go.")] = Path(
-        "docs/results.md"
-    ),
+    target: Annotated[
+        Path, typer.Argument(metavar="PAGE", help="A Markdown page with marks where the parts go.")
+    ] = Path("docs/results.md"),
     results: Folder = DEFAULT_FOLDER,
 ) -> None:
     """Write the tables and figures of a page from the result files."""
+    from paribus.cli.pictures import require_matplotlib
+    from paribus.files import check_writable
+
+    require_matplotlib("bench")
     from paribus.evaluation.page import write_page
 
     if not target.is_file():
-        raise typer.BadParameter(f"there is no page '{target}'")
-    for part in write_page(results, target, target.parent / "pictures"):
+        raise ValueError(f"there is no page '{target}'")
+    check_writable(target)
+    written = write_page(results, target, target.parent / "pictures")
+    if not written:
+        raise ValueError(f"there are no results in '{results}' for '{target}': run the experiments first")
+    for part in written:
         typer.echo(f"{target}: {part}")
 
 
-def _choose(asked: list[str] | None, known: list[str], default: list[str], what: str) -> list[str]:
-    from paribus.table import find_key
+def _choose(option: str, asked: list[str] | None, known: list[str], default: list[str]) -> list[str]:
+    """The names that were typed, whatever their case; each value is a name, or several with commas between them."""
+    from paribus.cli.columns import split
+    from paribus.table import nearest_name
 
-    return [known[find_key(name, known, what)] for name in asked] if asked else default
+    by_lower = {name.lower(): name for name in known}
+    chosen = []
+    for value in asked or []:
+        for part in [value] if value.strip().lower() in by_lower else split(value):
+            if part.strip().lower() not in by_lower:
+                raise ValueError(f"{option}: there is no '{part}'{nearest_name(part, known)}")
+            chosen.append(by_lower[part.strip().lower()])
+    if asked and not chosen:
+        raise ValueError(f"{option} names nothing: choose from {', '.join(known)}")
+    return list(dict.fromkeys(chosen)) or default
 
 
 def _choose_datasets(asked: list[str] | None, default: list[str] | None) -> list[str]:
     from paribus.evaluation.experiments import paper_sets
 
     known = [summary.name for summary in paper_sets()]
-    return _choose(asked, known, default or known, "data set")
+    return _choose("--dataset", asked, known, default or known)
 
 
 def _run(experiment: str, tasks: Iterable[Task], folder: Path, seed: int, jobs: int, retry_failed: bool) -> None:
+    """Runs what is not there yet. Whatever can be wrong is said before the first cell starts."""
     from functools import partial
 
+    from paribus.cli.outputs import check_folder
+    from paribus.evaluation.experiments import prepare, run_task
+    from paribus.evaluation.results import ResultFile
+    from paribus.evaluation.runner import pending, run
+    from paribus.files import check_writable
+    from paribus.parallel import resolve_n_jobs
+
+    if jobs == 0:
+        raise ValueError("--jobs is 0: it must be a number of processes, or -1 for all cores")
+    n_jobs = resolve_n_jobs(jobs)
+    file = ResultFile(folder / f"{experiment}{f'-seed{seed}' if seed else ''}.jsonl")
+    everything = list(tasks)
+    todo = pending(everything, file, retry_failed)
+    check_folder(folder, parents=True)
+    check_writable(file.path)
+    prepare(todo)
+    typer.echo(f"{len(todo):,} of {len(everything):,} cells to run; results go to {file.path}", err=True)
+    failed: list[Result] = []
+    with _display(experiment, todo, file, n_jobs) as show:
+
+        def keep(result: Result) -> None:
+            if result.error is not None:
+                failed.append(result)
+            show(result)
+
+        run(todo, file, partial(run_task, seed=seed), n_jobs=n_jobs, on_result=keep)
+    if failed:
+        typer.echo(f"{len(failed):,} cells failed; --retry-failed runs them again", err=True)
+        raise typer.Exit(SOME_FAILED)
+
+
+@contextmanager
+def _display(experiment: str, todo: list[Task], file: ResultFile, n_jobs: int) -> Iterator[Callable[[Result], None]]:
+    """Shows how far it is: a bar on a terminal, where only what fails is a line; a line for each result elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from paribus.evaluation.experiments import Clock, run_task
-    from paribus.evaluation.results import ResultFile
-    from paribus.evaluation.runner import pending, run
-    from paribus.parallel import resolve_n_jobs
+    from paribus.evaluation.experiments import Clock
 
-    file = ResultFile(folder / f"{experiment}{f'-seed{seed}' if seed else ''}.jsonl")
-    n_jobs = resolve_n_jobs(jobs)
-    everything = list(tasks)
-    todo = pending(everything, file, retry_failed)
     left = {task.key: task for task in todo}
     clock = Clock(file.read())
-    console = Console(stderr=True, highlight=False, markup=False)
-    console.print(f"{len(todo):,} of {len(everything):,} cells to run; results go to {file.path}")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
-    failed = []
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    columns: Any = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         bar = progress.add_task(experiment, total=len(todo), left="")
 
         def show(result: Result) -> None:
-            if result.error is not None:
-                failed.append(result)
             del left[result.task.key]
             clock.note(result)
-            minutes = sum(clock.expect(task) for task in left.values()) / n_jobs / 60
-            progress.update(bar, advance=1, left=f"about {minutes:,.0f} min left")
-            progress.console.print(_one_line(result))
+            time_left = in_words(sum(clock.expect(task) for task in left.values()) / n_jobs)
+            line = _one_line(result)
+            if not console.is_terminal:
+                console.print(f"[{len(todo) - len(left):,} of {len(todo):,}, {time_left}] {line}")
+            elif result.error is not None:
+                console.print(line)
+            progress.update(bar, advance=1, left=time_left)
 
-        run(todo, file, partial(run_task, seed=seed), n_jobs=n_jobs, on_result=show)
-    if failed:
-        console.print(f"{len(failed)} cells failed; --retry-failed runs them again", style="yellow")
+        yield show
+
+
+def in_words(seconds: float) -> str:
+    """How long it will take, for people.
+
+    >>> in_words(20), in_words(600), in_words(8000)
+    ('less than a minute left', 'about 10 min left', 'about 2 h 13 min left')
+    """
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "less than a minute left"
+    return f"about {minutes} min left" if minutes < 100 else f"about {minutes // 60} h {minutes % 60} min left"
 
 
 def _one_line(result: Result) -> str:

@@ -37,11 +37,11 @@ def _is_standard_input(path: Path) -> bool:
         return False
 
 
-def check_folder(path: Path) -> Path:
-    """A folder to write to, made if it is not there."""
+def check_folder(path: Path, *, parents: bool = False) -> Path:
+    """A folder to write to, made if it is not there, and with `parents` those above it too."""
     try:
-        path.mkdir(exist_ok=True)
-    except FileExistsError:
+        path.mkdir(exist_ok=True, parents=parents)
+    except (FileExistsError, NotADirectoryError):
         raise ValueError(f"{path} is a file, and a folder is needed") from None
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no folder {path.parent}") from None

@@ -26,12 +26,12 @@ def check_formats(formats: list[str]) -> list[str]:
     return list(dict.fromkeys(typed))
 
 
-def require_matplotlib() -> None:
-    """Says so if pictures cannot be drawn."""
+def require_matplotlib(extra: str = "plot") -> None:
+    """Says so if pictures cannot be drawn, and which extra to install."""
     try:
         import matplotlib
     except ModuleNotFoundError:
-        raise ValueError("pictures need matplotlib: pip install 'paribus[plot]'") from None
+        raise ValueError(f"pictures need matplotlib: pip install 'paribus[{extra}]'") from None
     # No window is opened, whatever the user's settings are.
     matplotlib.use("Agg")
 

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import sys
+import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from inspect import signature
 from math import prod
 from statistics import fmean
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
 from paribus import baselines, datasets
-from paribus.datasets import Dataset, Summary
+from paribus._core import kernel
+from paribus.baselines.pooled import Pooled
+from paribus.datasets import Dataset, Summary, catalog
+from paribus.datasets.download import fetch
 from paribus.detector import DEFAULT_NEIGHBORS, QCAD
 from paribus.evaluation.metrics import average_precision, precision_at_n, roc_auc
 from paribus.evaluation.results import Result, Task
 
+AS_IN_THE_PAPER = ", as in the paper"
 # Each method by its name: what makes the detector, and the parameters that the name stands for.
 METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "QCAD": (QCAD, {"n_trees": 10}),
     "QCAD, 100 trees": (QCAD, {"n_trees": 100}),
     **{name: (baselines.get(name), {}) for name in baselines.names()},
     # As the paper ran them, where a rival's best setting is another one.
-    "ROCOD, as in the paper": (baselines.ROCOD, {"neighbor_distance": 0.9}),
-    "LOF, as in the paper": (baselines.LOF, {"scale_context": False}),
-    "KNN, as in the paper": (baselines.KNN, {"scale_context": False}),
-    "SOD, as in the paper": (baselines.SOD, {"scale_context": False}),
+    f"ROCOD{AS_IN_THE_PAPER}": (baselines.ROCOD, {"neighbor_distance": 0.9}),
+    f"LOF{AS_IN_THE_PAPER}": (baselines.LOF, {"scale_context": False}),
+    f"KNN{AS_IN_THE_PAPER}": (baselines.KNN, {"scale_context": False}),
+    f"SOD{AS_IN_THE_PAPER}": (baselines.SOD, {"scale_context": False}),
 }
 COMPARED = ["QCAD", "QCAD, 100 trees", *baselines.names()]
 """The methods of the accuracy experiment, unless others are asked for."""
@@ -59,12 +66,14 @@ RUNTIME_SHAPES = {
     "contextual features": [(2000, n, 5) for n in (2, 5, 10, 20, 40)],
     "behavioural features": [(2000, 5, n) for n in (1, 2, 5, 10, 20)],
 }
-# Parameters that say what a column is, or are kept elsewhere.
-NO_SETTINGS = {"contextual", "behavioral", "categorical", "random_state"}
+QUICK_ROWS = 2000
 PLAIN = "plain forests"
 RUNTIME_METHODS = ["QCAD", "QCAD, 100 trees", "CAD", PLAIN]
 # The plain forests are timed on some rows; their matrix of distances does not fit beyond so many rows.
 PLAIN_TREES, PLAIN_SAMPLE, MOST_PLAIN_ROWS = 10, 40, 8_000
+
+# Parameters that say what a column is, or are kept elsewhere.
+NO_SETTINGS = {"contextual", "behavioral", "categorical", "random_state"}
 
 
 def paper_sets() -> list[Summary]:
@@ -75,7 +84,7 @@ def paper_sets() -> list[Summary]:
 def n_trials(summary: Summary, method: str) -> int:
     """How many injections a cell is averaged over, as in the paper; fewer for slow methods on large tables."""
     size = summary.n_rows * len(summary.contextual)
-    for limit, trials in FEWER_TRIALS.get(method.removesuffix(", as in the paper"), []):
+    for limit, trials in FEWER_TRIALS.get(method.removesuffix(AS_IN_THE_PAPER), []):
         if size >= limit:
             return trials
     return TRIALS_OF_LARGE if summary.n_rows > LARGE else TRIALS
@@ -112,14 +121,43 @@ def ablation_tasks(names: list[str], trials: int | None = None) -> Iterator[Task
                     yield Task("ablation", summary.name, "QCAD", trial, {"clip": clip})
 
 
-def runtime_tasks(trials: int | None = None) -> Iterator[Task]:
+def runtime_tasks(methods: list[str], trials: int | None = None, most_rows: int | None = None) -> Iterator[Task]:
     """Time against rows, contextual and behavioural features of generated tables (scheme S1)."""
     shapes = dict.fromkeys(shape for group in RUNTIME_SHAPES.values() for shape in group)
     for trial in range(trials or RUNTIME_TRIALS):
-        for shape in sorted(shapes, key=lambda shape: shape[0] * shape[1] * shape[2]):
-            for method in RUNTIME_METHODS:
+        for shape in sorted(shapes, key=prod):
+            if most_rows is not None and shape[0] > most_rows:
+                continue
+            for method in methods:
                 if method != PLAIN or shape[0] <= MOST_PLAIN_ROWS:
                     yield Task("runtime", "S1", method, trial, {}, shape)
+
+
+def prepare(tasks: Iterable[Task]) -> None:
+    """Sees to it that tasks have the packages and the files that they need, before any of them starts.
+
+    Files are downloaded where no folder is named; it is said what is missing.
+    """
+    tasks = list(tasks)
+    for method in dict.fromkeys(task.method for task in tasks):
+        for package in _packages(method):
+            if find_spec(package) is None:
+                raise ValueError(f"'{method}' needs the package {package}: pip install 'paribus[bench]'")
+    for name in dict.fromkeys(task.dataset for task in tasks if task.shape is None):
+        if name in catalog.paper_sets():
+            _, file = catalog.paper_sets()[name]
+            try:
+                fetch(file.path, file.sha256)
+            except ModuleNotFoundError as error:
+                raise ValueError(str(error)) from None
+
+
+def _packages(method: str) -> list[str]:
+    """The packages that only some methods need."""
+    if method == PLAIN:
+        return ["gower", "quantile_forest"]
+    make = METHODS[method][0]
+    return ["pyod"] if isinstance(make, type) and issubclass(make, Pooled) else []
 
 
 def run_task(task: Task, seed: int = 0, n_jobs: int = 1) -> Result:
@@ -138,7 +176,7 @@ def run_task(task: Task, seed: int = 0, n_jobs: int = 1) -> Result:
     try:
         # Otherwise linear algebra takes all cores, and so does every other cell.
         with threadpool_limits(n_jobs):
-            return _measure(task, seed + task.trial, n_jobs)
+            return replace(_measure(task, seed + task.trial, n_jobs), machine=used_machine())
     except Exception as error:
         # Whatever a detector does wrong is written down, and the other cells go on.
         text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
@@ -216,13 +254,18 @@ class Clock:
 
 def used_versions() -> dict[str, str]:
     """What the numbers depend on."""
-    found = {"python": ".".join(map(str, sys.version_info[:3])), "numpy": np.__version__}
+    found = {"python": platform.python_version(), "numpy": np.__version__}
     for package in ("paribus", "scikit-learn", "pyod"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
     return found
+
+
+def used_machine() -> dict[str, Any]:
+    """What durations depend on."""
+    return {"cores": int(cpu_count()), "kernel": kernel(), "processor": platform.machine()}
 
 
 def _sets(names: list[str]) -> list[Summary]:

@@ -99,8 +99,10 @@ def parameter_curves(
         for value in marked:
             if value in values:
                 ax.axvline(values.index(value), color=style.GREY, linewidth=0.8, linestyle=":")
-        shown = range(0, len(values), max(1, len(values) // 7))
-        ax.set_xticks(list(shown), [values[i] for i in shown], fontsize=style.SMALL - 1)
+        step, last = max(1, len(values) // 7), len(values) - 1
+        # The last one always has its name, so the one before it must leave room.
+        shown = [*range(0, last - step + 1, step), last]
+        ax.set_xticks(shown, [values[i] for i in shown], fontsize=style.SMALL - 1)
         ax.set_title(dataset, fontsize=style.NORMAL, loc="left")
         ax.set_ylim(0, 1.03)
         ax.tick_params(axis="y", labelsize=style.SMALL - 1)

@@ -52,6 +52,8 @@ class Result:
     settings: dict[str, Any] = field(default_factory=dict)
     """Every parameter of the detector, defaults included, but the roles of columns."""
     versions: dict[str, str] = field(default_factory=dict)
+    machine: dict[str, Any] = field(default_factory=dict)
+    """What the duration depends on."""
 
     def to_line(self) -> str:
         """One line of a result file."""
@@ -87,7 +89,8 @@ class ResultFile:
                 try:
                     result = Result.from_line(line)
                 except (ValueError, KeyError, TypeError):
-                    if self._is_torn(number):
+                    if not line.endswith("}"):
+                        # What a killed run left.
                         continue
                     raise ValueError(f"line {number} of '{self.path}' is not a result: remove it") from None
                 results[result.task.key] = result
@@ -106,11 +109,6 @@ class ResultFile:
             stream.flush()
             os.fsync(stream.fileno())
 
-    def _is_torn(self, number: int) -> bool:
-        """Whether a line that is not a result is what a killed run left: it is not whole JSON."""
-        line = self.path.read_text(encoding="utf-8").splitlines()[number - 1]
-        return not line.endswith("}")
-
 
 @dataclass(frozen=True)
 class Mean:
@@ -127,6 +125,32 @@ class Mean:
 
     def __str__(self) -> str:
         return f"{self.mean:.2f}" + ("" if self.deviation is None else f" ± {self.deviation:.2f}")
+
+
+# A difference to the paper that is neither above this nor above the paper's own deviation is none.
+REACH = 0.02
+MARKS = {1: " ▲", 0: "", -1: " ▼"}
+
+
+def verdict(found: Mean, reported: Mean) -> int:
+    """1 if a mean is above what the paper reports by more than chance, -1 if below, 0 if within reach.
+
+    >>> verdict(Mean(0.95, 0.01, 10), Mean(0.90, 0.04, 10)), verdict(Mean(0.87, 0.01, 10), Mean(0.90, 0.04, 10))
+    (1, 0)
+    """
+    difference = found.mean - reported.mean
+    if abs(difference) <= max(REACH, reported.deviation or 0.0) + 1e-9:
+        return 0
+    return 1 if difference > 0 else -1
+
+
+def is_generated(dataset: str) -> bool:
+    """Whether a data set of the paper is one of its synthetic ones.
+
+    >>> is_generated("Syn10"), is_generated("SynMachine")
+    (True, False)
+    """
+    return dataset.startswith("Syn") and dataset[3:].isdecimal()
 
 
 def means(results: Iterable[Result], measure: Measure = "prc_auc") -> dict[tuple[str, str], Mean]:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait as wait_for
 
 from paribus.evaluation.results import Result, ResultFile, Task
 
@@ -67,12 +71,14 @@ def _run_in_pool(todo: list[Task], work: Work, n_jobs: int, keep: Callable[[Resu
     waiting = list(todo)
     running: dict[Future[Result], Task] = {}
     # Not forked: a fork copies locks that threads of numerical libraries may hold.
-    pool = ProcessPoolExecutor(n_jobs, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_follow_parent)
     try:
         while waiting or running:
             while waiting and len(running) < n_jobs:
-                task = waiting.pop(0)
-                running[pool.submit(work, task)] = task
+                # It leaves the line only when it is taken: a pool may break just now.
+                future = _submit(pool, work, waiting[0])
+                running[future] = waiting.pop(0)
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 keep(future.result())
@@ -82,6 +88,27 @@ def _run_in_pool(todo: list[Task], work: Work, n_jobs: int, keep: Callable[[Resu
     finally:
         _stop(pool)
     return []
+
+
+def _submit(pool: ProcessPoolExecutor, work: Work, task: Task) -> Future[Result]:
+    """Submits a task. A process that starts for it does not hear Ctrl-C, which is for this one to answer."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return pool.submit(work, task)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _follow_parent() -> None:
+    """Ends this process when the one that started it is gone, however that was killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        wait_for([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
