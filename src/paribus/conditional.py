@@ -190,7 +190,7 @@ class ConditionalColumn:
 
     def __init__(self, target: Floats, whole: WholeColumn, features: npt.NDArray[np.uint16]) -> None:
         self._target = target
-        self._features = features
+        self.features = features
         self._whole = whole
 
     def fit(
@@ -203,11 +203,11 @@ class ConditionalColumn:
         n_threads: int,
     ) -> Floats:
         """Learns the views and their shares. Returns how surprising each fitted value is."""
-        used = rows[:, self._features]
-        trend, residuals = fit_trend(used, categorical[self._features], self._target)
-        self.views = [ForestView(self._target, None, self._features)]
+        used = rows[:, self.features]
+        trend, residuals = fit_trend(used, categorical[self.features], self._target)
+        self.views = [ForestView(self._target, None, self.features)]
         if np.nanmax(residuals) - np.nanmin(residuals) > NEGLIGIBLE * (np.nanmax(self._target) - np.nanmin(self._target)):
-            self.views.append(ForestView(residuals, trend, self._features))
+            self.views.append(ForestView(residuals, trend, self.features))
         known = np.flatnonzero(~np.isnan(self._target))
         some = known[:: -(-len(known) // ENOUGH_FOR_A_MEDIAN)]
         for view in self.views:

@@ -152,9 +152,9 @@ class QCAD(ContextualDetector):
         encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
         context = encoding.encode(table, roles.contextual)
         behavior = encode_behavior(table, roles.behavioral)
-        _warn_missing(table, context, roles.contextual)
+        warn_missing(table, context, roles.contextual)
         names = [table.name(p) for p in roles.behavioral]
-        _check_behavior(behavior, names)
+        check_behavior(behavior, names)
         n_rows, n_features = context.shape
         n_neighbors = _resolve_n_neighbors(self.n_neighbors, n_rows)
 
@@ -210,7 +210,7 @@ class QCAD(ContextualDetector):
         return QuantileJudge(fitted, fitted.memory)
 
 
-def _warn_missing(table: Table, context: Floats, positions: list[int]) -> None:
+def warn_missing(table: Table, context: Floats, positions: list[int]) -> None:
     for column, position in enumerate(positions):
         if table.n_rows and np.isnan(context[:, column]).all():
             warnings.warn(
@@ -220,7 +220,7 @@ def _warn_missing(table: Table, context: Floats, positions: list[int]) -> None:
             )
 
 
-def _check_behavior(behavior: Floats, names: list[str]) -> None:
+def check_behavior(behavior: Floats, names: list[str]) -> None:
     present = ~np.isnan(behavior)
     n_usable = int(present.any(axis=1).sum())
     if n_usable < 2:

@@ -1,0 +1,219 @@
+"""Surprise as a judge: forests over the whole table, smooth densities, and minus their logarithm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._core import Engine, FeatureTable
+from paribus.conditional import Asked, ConditionalColumn, ForestSettings, WholeColumn
+from paribus.fitted import Encoded
+from paribus.forests import resolve_max_features
+from paribus.judge import AskedRows, Positions, RowFindings, Surprise
+from paribus.scoring import FULL_SCORE
+from paribus.values import Floats
+
+# Reference rows that an explanation shows at most: those that count most.
+MOST_REFERENCES = 500
+N_QUANTILES = 100
+# The scale of scores when nothing is clipped: that of the default clip.
+DEFAULT_CLIP = 3.0
+# Rows whose reference groups say how far away such rows usually are.
+ENOUGH_FOR_REACH = 200
+
+
+@dataclass(frozen=True)
+class SurpriseSettings:
+    """What was set, and the seed of what is drawn at random."""
+
+    n_trees: int
+    max_features: int | float | str | None
+    min_samples_leaf: int
+    max_samples: int
+    clip: float | None
+    seed: int
+
+    def of_forest(self, n_features: int) -> ForestSettings:
+        """How a forest over so many features is grown."""
+        return ForestSettings(
+            -(-self.n_trees // 2),
+            resolve_max_features(self.max_features, n_features),
+            self.min_samples_leaf,
+            self.max_samples,
+        )
+
+
+@dataclass(frozen=True)
+class SurpriseMemory:
+    """What a fit leaves behind, besides the table."""
+
+    settings: SurpriseSettings
+    n_reference: int
+
+
+class SurpriseJudge:
+    """Holds the distribution of each behavioural feature given the context, and given all other features.
+
+    Parameters
+    ----------
+    encoded : Encoded
+        The fitted table.
+    settings : SurpriseSettings
+        How forests are grown, and what a partial score is at most.
+    """
+
+    def __init__(self, encoded: Encoded, settings: SurpriseSettings) -> None:
+        self._settings = settings
+        self._encoding = encoded.encoding
+        self._context, self._behavior = encoded.context, encoded.behavior
+        n_rows, self._n_contextual = encoded.context.shape
+        self._n_behavioral = encoded.behavior.shape[1]
+        self._rows = np.ascontiguousarray(np.hstack([encoded.context, encoded.behavior]))
+        self._categorical = np.append(encoded.encoding.categorical, np.zeros(self._n_behavioral, dtype=np.uint8))
+        self._table = FeatureTable(np.ascontiguousarray(self._rows.T), self._categorical)
+        with np.errstate(invalid="ignore"):
+            self._ranges = np.nanmax(encoded.context, axis=0) - np.nanmin(encoded.context, axis=0)
+        # It finds equal rows.
+        self._engine = Engine(
+            np.ascontiguousarray(encoded.context.T),
+            encoded.encoding.categorical,
+            np.ascontiguousarray(encoded.behavior.T),
+            np.arange(n_rows, dtype=np.uint32),
+            np.ones((1, 1), dtype=np.uint8),
+        )
+        context = np.arange(self._n_contextual, dtype=np.uint16)
+        self._given_context: list[ConditionalColumn] = []
+        self._given_all: list[ConditionalColumn | None] = []
+        for feature in range(self._n_behavioral):
+            target = np.ascontiguousarray(encoded.behavior[:, feature])
+            whole = WholeColumn(target)
+            self._given_context.append(ConditionalColumn(target, whole, context))
+            others = [self._n_contextual + other for other in range(self._n_behavioral) if other != feature]
+            features = np.append(context, np.array(others, dtype=np.uint16))
+            self._given_all.append(ConditionalColumn(target, whole, features) if others else None)
+
+    def fit(self, n_threads: int) -> Floats:
+        """Grows the forests. Returns the partial scores of the fitted rows."""
+        context, everything = [], []
+        for feature, (given_context, given_all) in enumerate(zip(self._given_context, self._given_all, strict=True)):
+            context.append(self._fit(given_context, 2 * feature, n_threads))
+            if given_all is not None:
+                everything.append(self._fit(given_all, 2 * feature + 1, n_threads))
+        return self._partial_scores(np.column_stack(context), np.column_stack(everything) if everything else None)
+
+    def _fit(self, column: ConditionalColumn, place: int, n_threads: int) -> Floats:
+        settings = self._settings.of_forest(len(column.features))
+        seed = self._settings.seed * 2 * self._n_behavioral + place
+        return column.fit(self._table, self._rows, self._categorical, settings, seed, n_threads)
+
+    def match(self, context: Floats, behavior: Floats) -> Positions:
+        """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
+        return self._engine.match(context, behavior)
+
+    def score(self, rows: AskedRows) -> Floats:
+        """Partial scores."""
+        context, everything = self._surprises(rows)
+        return self._partial_scores(context, everything)
+
+    def _surprises(self, rows: AskedRows) -> tuple[Floats, Floats | None]:
+        asked = self._asked(rows)
+        context = [column.surprises(asked, rows.behavior[:, i]) for i, column in enumerate(self._given_context)]
+        everything = [
+            column.surprises(asked, rows.behavior[:, i])
+            for i, column in enumerate(self._given_all)
+            if column is not None
+        ]
+        return np.column_stack(context), np.column_stack(everything) if everything else None
+
+    def _asked(self, rows: AskedRows) -> Asked:
+        values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
+        return Asked(values, rows.fitted, rows.n_threads)
+
+    def _partial_scores(self, context: Floats, everything: Floats | None) -> Floats:
+        """Surprises beyond the usual, capped, on the scale where the cap is 100."""
+        clip = self._settings.clip
+        if everything is None:
+            # There is nobody to dictate to.
+            return np.asarray(np.maximum(context, 0.0) * (FULL_SCORE / (clip or DEFAULT_CLIP)))
+        both = np.clip(context, 0.0, clip) + np.clip(everything, 0.0, clip)
+        return np.asarray(both * (FULL_SCORE / (2.0 * (clip or DEFAULT_CLIP))))
+
+    def percentiles(self, rows: AskedRows) -> npt.NDArray[np.float64]:
+        """[row][behavioural feature][quantile]"""
+        asked = self._asked(rows)
+        found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
+        for feature, column in enumerate(self._given_context):
+            for row, density in enumerate(column.densities(asked, rows.behavior[:, feature])):
+                found[row, feature] = density.percentiles(N_QUANTILES)
+        return found
+
+    def neighbors(self, rows: AskedRows) -> tuple[Positions, Floats]:
+        """The rows that share most leaves with each row, nearest first, and their distances."""
+        groups = [self._group(context, int(fitted)) for context, fitted in zip(rows.context, rows.fitted, strict=True)]
+        n = self.n_reference
+        if not groups:
+            return np.empty((0, n), dtype=np.int64), np.empty((0, n))
+        return np.array([group[0] for group in groups]), np.array([group[1] for group in groups])
+
+    @property
+    def n_reference(self) -> int:
+        """The size of a reference group."""
+        return min(len(self._context) - 1, MOST_REFERENCES)
+
+    def _group(self, context: Floats, fitted: int) -> tuple[Positions, Floats, Floats]:
+        """The rows that count most for a row: their positions, distances, and weights by feature."""
+        row = np.append(context, np.full(self._n_behavioral, np.nan))
+        weights = np.array([column.weights(row, fitted) for column in self._given_context])
+        total = weights.sum(axis=0)
+        if fitted >= 0:
+            total[fitted] = -1.0
+        chosen = np.argpartition(-total, self.n_reference - 1)[: self.n_reference]
+        distances = self._distances(context, chosen)
+        order = np.lexsort((chosen, -total[chosen], distances))
+        kept = weights[:, chosen[order]]
+        return chosen[order], distances[order], kept / kept.sum(axis=1, keepdims=True)
+
+    def _distances(self, context: Floats, chosen: Positions) -> Floats:
+        """Gower's, as in QCAD: the mean over the features that both rows have."""
+        others = self._context[chosen]
+        is_category = self._encoding.categorical.astype(bool)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            apart = np.abs(others - context) / np.where(self._ranges > 0, self._ranges, 1.0)
+        apart[:, is_category] = others[:, is_category] != context[is_category]
+        known = ~(np.isnan(others) | np.isnan(context))
+        counted = known.sum(axis=1)
+        return np.where(counted > 0, np.where(known, apart, 0.0).sum(axis=1) / np.maximum(counted, 1), 1.0)
+
+    def reach(self) -> Floats:
+        """The distances of the nearest and the farthest reference row, for some of the fitted rows."""
+        some = np.arange(len(self._context))[:: -(-len(self._context) // ENOUGH_FOR_REACH)]
+        groups = [self._group(self._context[row], int(row)) for row in some]
+        return np.array([[distances[0], distances[-1]] for _, distances, _ in groups])
+
+    def find(self, rows: AskedRows) -> list[RowFindings]:
+        """All that is to be said of each row."""
+        context, everything = self._surprises(rows)
+        partial = self._partial_scores(context, everything)
+        asked = self._asked(rows)
+        densities = [
+            column.densities(asked, rows.behavior[:, feature]) for feature, column in enumerate(self._given_context)
+        ]
+        findings = []
+        for row in range(len(partial)):
+            percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])
+            neighbors, distances, weights = self._group(rows.context[row], int(rows.fitted[row]))
+            surprises = tuple(
+                Surprise(
+                    float(np.maximum(context[row, feature], 0.0)),
+                    None if everything is None else float(np.maximum(everything[row, feature], 0.0)),
+                    densities[feature][row],
+                )
+                for feature in range(self._n_behavioral)
+            )
+            central = percentiles[:, [5, 50, 95]]
+            findings.append(
+                RowFindings(partial[row], percentiles, central, neighbors, distances, weights, surprises)
+            )
+        return findings
