@@ -20,6 +20,8 @@ constexpr int target_bits = 30;
 // Rows that go down one tree before the next is fetched from memory.
 constexpr std::size_t rows_per_block = 2048;
 constexpr double degrees_of_freedom = 3.0;
+// A value that is farther off than this says is not more surprising.
+constexpr double least_density = std::numeric_limits<double>::min();
 // Of Student's t with 3 degrees of freedom, at its middle.
 const double peak = 2.0 / (std::numbers::pi * std::sqrt(degrees_of_freedom));
 // Sums run in so many strands, side by side: always the same ones, so that vectors of any width give the same bits.
@@ -168,6 +170,10 @@ void TableForest::surprises(const AskedRows &rows, const double *values, double 
             double mean, deviation;
             distribution.mean_and_deviation(mean, deviation);
             const double scale = width * std::max(deviation, least);
+            if (std::isnan(values[row])) {
+                surprises[row] = values[row];
+                return;
+            }
             const double value = (values[row] - low_) * steps_per_unit_ - middle;
             const double squared = 1.0 / (degrees_of_freedom * scale * scale);
             const double density = sum(distribution.values.size(), [&](std::size_t i) {
@@ -175,7 +181,7 @@ void TableForest::surprises(const AskedRows &rows, const double *values, double 
                 const double term = 1.0 + distance * distance * squared;
                 return distribution.weights[i] / (term * term);
             });
-            surprises[row] = -std::log(peak * density / scale * steps_per_unit_);
+            surprises[row] = -std::log(std::max(peak * density / scale * steps_per_unit_, least_density));
         };
     });
 }

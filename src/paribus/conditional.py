@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,6 +12,7 @@ from paribus.trend import LinearTrend, fit_trend
 from paribus.values import Floats
 
 Positions = npt.NDArray[np.int64]
+Features = npt.NDArray[np.uint16]
 Tick = Callable[[int], object]
 
 # Half a deviation of a normal distribution, as a share of its mean absolute deviation.
@@ -35,6 +34,8 @@ DEGREES_OF_FREEDOM = 3.0
 PEAK = 2.0 / (np.pi * np.sqrt(DEGREES_OF_FREEDOM))
 # A range so much smaller than the target's is rounding.
 NEGLIGIBLE = 1e-12
+# A value that is farther off than this says is not more surprising.
+LEAST_DENSITY = float(np.finfo(np.float64).tiny)
 # Small enough for the processor's cache.
 ROWS_AT_A_TIME = 1_000
 
@@ -75,8 +76,9 @@ class Density:
         return np.asarray(student(at[:, None], self.atoms, self.scales) @ self.weights)
 
     def percentiles(self, n: int) -> Floats:
-        """What the values themselves say, without the kernels: from the smallest one, in n equal shares, to the largest."""
+        """Of the values, without the kernels: from the smallest one, in n equal shares, to the largest."""
         order = np.argsort(self.atoms, kind="stable")
+        order = order[self.weights[order] > NEGLIGIBLE]
         reached = np.cumsum(self.weights[order])
         # Shares that differ by rounding alone are equal.
         places = np.searchsorted(reached, np.arange(n + 1) / n * reached[-1] - 1e-9)
@@ -91,26 +93,23 @@ class WholeColumn:
         n = min(len(values), MOST_ATOMS)
         self._has_all = n == len(values)
         self.atoms: Floats = values[((np.arange(n) + 0.5) / n * len(values)).astype(np.int64)]
-        self._scale = WIDTH_OF_ALL * mean_deviation(self.atoms)
+        self.is_constant = bool(values[0] == values[-1])
+        # Between equal values any width will do.
+        self.scale = WIDTH_OF_ALL * (mean_deviation(self.atoms) or mean_deviation(values) or 1.0)
 
     def surprises(self, asked: Asked, values: Floats) -> Floats:
         """Minus the logarithm of the smooth density at the values. A fitted row does not count itself."""
         found = np.empty(len(values))
         for begin in range(0, len(values), ROWS_AT_A_TIME):
             block = slice(begin, begin + ROWS_AT_A_TIME)
-            kernels = student(values[block, None], self.atoms, self._scale)
+            kernels = student(values[block, None], self.atoms, self.scale)
             n = np.full(len(kernels), len(self.atoms))
             if self._has_all:
                 own = np.flatnonzero((asked.fitted[block] >= 0) & ~np.isnan(values[block]))
                 kernels[own, np.searchsorted(self.atoms, values[block][own])] = 0.0
                 n[own] -= 1
-            found[block] = -np.log(kernels.sum(axis=1) / n)
+            found[block] = -np.log(np.maximum(kernels.sum(axis=1) / n, LEAST_DENSITY))
         return found
-
-    @property
-    def scale(self) -> float:
-        """The width of the kernel."""
-        return self._scale
 
 
 class ForestView:
@@ -119,14 +118,15 @@ class ForestView:
     With a trend, it is that of their distances from the trend, put around the row's own place on it.
     """
 
-    def __init__(self, target: Floats, trend: LinearTrend | None, features: npt.NDArray[np.uint16]) -> None:
+    def __init__(self, target: Floats, trend: LinearTrend | None, features: Features) -> None:
         self.target = target
         """What the forest is grown for: the column itself, or the distances from the trend."""
         self.trend = trend
+        self.least = 0.0
+        """Contexts in which the target varies less are smoothed as if it varied as much."""
         self._features = features
-        self._least = 0.0
 
-    def grow(self, table: FeatureTable, settings: ForestSettings, seed: int, n_threads: int) -> None:
+    def grow(self, table: FeatureTable, settings: ForestSettings, seed: int, n_threads: int, tick: Tick | None) -> None:
         """Grows the forest."""
         n_usable = int((~np.isnan(self.target)).sum())
         self.forest = Forest(
@@ -139,18 +139,19 @@ class ForestView:
             min(n_usable // 2, settings.max_samples),
             seed,
             n_threads,
+            tick,
         )
 
     def measure(self, asked: Asked) -> None:
         """Learns from some rows how much the target usually varies in a context."""
         deviations = self.forest.deviations(asked.rows, asked.fitted, asked.n_threads)
         usual = float(np.median(deviations)) or float(deviations.mean())
-        self._least = LEAST_SHARE * (usual or NEGLIGIBLE * mean_deviation(self.target[~np.isnan(self.target)]))
+        self.least = LEAST_SHARE * (usual or NEGLIGIBLE * mean_deviation(self.target[~np.isnan(self.target)]))
 
     def surprises(self, asked: Asked, values: Floats) -> Floats:
         """Minus the logarithm of the smooth density at the values."""
         away = values - self.centers(asked, values)
-        return self.forest.surprises(asked.rows, asked.fitted, away, WIDTH, self._least, asked.n_threads)
+        return self.forest.surprises(asked.rows, asked.fitted, away, WIDTH, self.least, asked.n_threads, asked.tick)
 
     def centers(self, asked: Asked, values: Floats) -> Floats:
         """What the trend expects of each row. A fitted one is judged as if the trend had not seen it."""
@@ -169,7 +170,19 @@ class ForestView:
     def scales(self, asked: Asked) -> Floats:
         """The width of the kernel for each row."""
         deviations = self.forest.deviations(asked.rows, asked.fitted, asked.n_threads)
-        return np.asarray(WIDTH * np.maximum(deviations, self._least))
+        return np.asarray(WIDTH * np.maximum(deviations, self.least))
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a conditional column has learned, apart from its forests, which grow again from their seed."""
+
+    shares: Floats
+    usual: float
+    least: list[float]
+    """By view of a forest."""
+    trend: LinearTrend | None
+    residuals: Floats | None
 
 
 class ConditionalColumn:
@@ -188,50 +201,81 @@ class ConditionalColumn:
         The columns of the table that it is conditioned on.
     """
 
-    def __init__(self, target: Floats, whole: WholeColumn, features: npt.NDArray[np.uint16]) -> None:
-        self._target = target
+    def __init__(self, target: Floats, whole: WholeColumn, features: Features) -> None:
         self.features = features
+        self._target = target
         self._whole = whole
+        self._views: list[ForestView] = []
+        self._shares = np.ones(1)
+        self._usual = 0.0
 
     def fit(
         self,
         table: FeatureTable,
-        rows: Floats,
+        asked: Asked,
         categorical: npt.NDArray[np.uint8],
         settings: ForestSettings,
         seed: int,
-        n_threads: int,
     ) -> Floats:
-        """Learns the views and their shares. Returns how surprising each fitted value is."""
-        used = rows[:, self.features]
-        trend, residuals = fit_trend(used, categorical[self.features], self._target)
-        self.views = [ForestView(self._target, None, self.features)]
-        if np.nanmax(residuals) - np.nanmin(residuals) > NEGLIGIBLE * (np.nanmax(self._target) - np.nanmin(self._target)):
-            self.views.append(ForestView(residuals, trend, self.features))
+        """Learns the views and their shares from all rows of a table. Returns how surprising each value is."""
+        if self._whole.is_constant:
+            return self.surprises(asked, self._target)
         known = np.flatnonzero(~np.isnan(self._target))
-        some = known[:: -(-len(known) // ENOUGH_FOR_A_MEDIAN)]
-        for view in self.views:
-            view.grow(table, settings, seed, n_threads)
-            view.measure(Asked(rows[some], some, n_threads))
-        asked = Asked(rows, np.arange(len(rows)), n_threads)
+        trend, residuals = fit_trend(asked.rows[:, self.features], categorical[self.features], self._target)
+        self._make_views(trend if np.ptp(residuals[known]) > NEGLIGIBLE * np.ptp(self._target[known]) else None, residuals)
+        some = evenly(known, ENOUGH_FOR_A_MEDIAN)
+        for view in self._views:
+            view.grow(table, settings, seed, asked.n_threads, asked.tick)
+            view.measure(Asked(asked.rows[some], asked.fitted[some], asked.n_threads))
         surprises = self._surprises_of_views(asked, self._target)
-        self.shares = fit_shares(surprises[:, known[:: -(-len(known) // ENOUGH_ROWS)]])
-        mixed = mix(surprises, self.shares)
-        self.usual = float(np.median(mixed[known]))
-        return mixed - self.usual
+        self._shares = fit_shares(surprises[:, evenly(known, ENOUGH_ROWS)])
+        mixed = mix(surprises, self._shares)
+        self._usual = float(np.median(mixed[known]))
+        return mixed - self._usual
+
+    def recall(
+        self, learned: Learned, table: FeatureTable, settings: ForestSettings, seed: int, n_threads: int
+    ) -> None:
+        """Takes over what was learned before, and grows the same forests again."""
+        self._shares, self._usual = learned.shares, learned.usual
+        if self._whole.is_constant:
+            return
+        self._make_views(learned.trend, learned.residuals)
+        for view, least in zip(self._views, learned.least, strict=True):
+            view.grow(table, settings, seed, n_threads, None)
+            view.least = least
+
+    @property
+    def learned(self) -> Learned:
+        """What was learned."""
+        around = next((view for view in self._views if view.trend is not None), None)
+        return Learned(
+            self._shares,
+            self._usual,
+            [view.least for view in self._views],
+            None if around is None else around.trend,
+            None if around is None else around.target,
+        )
+
+    def _make_views(self, trend: LinearTrend | None, residuals: Floats | None) -> None:
+        self._views = [ForestView(self._target, None, self.features)]
+        if trend is not None and residuals is not None:
+            self._views.append(ForestView(residuals, trend, self.features))
 
     def surprises(self, asked: Asked, values: Floats) -> Floats:
         """How much more surprising each value is than a usual one, in nats; NaN for a value that is missing."""
-        return mix(self._surprises_of_views(asked, values), self.shares) - self.usual
+        if self._whole.is_constant:
+            # There is no scale to tell how far off another value would be.
+            return np.where(np.isnan(values), np.nan, 0.0)
+        return mix(self._surprises_of_views(asked, values), self._shares) - self._usual
 
     def densities(self, asked: Asked, values: Floats) -> list[Density]:
         """The smooth distribution of each row."""
-        atoms = [view.atoms(asked, values) for view in self.views]
-        scales = [view.scales(asked) for view in self.views]
+        atoms = [view.atoms(asked, values) for view in self._views]
+        scales = [view.scales(asked) for view in self._views]
         whole = self._whole.atoms
-        parts = [self.shares[0] / len(whole), *(self.shares[1:] / N_ATOMS)]
-        counts = [len(whole), *([N_ATOMS] * len(self.views))]
-        weights = np.repeat(parts, counts)
+        counts = [len(whole), *([N_ATOMS] * len(self._views))]
+        weights = np.repeat(self._shares / counts, counts)
         return [
             Density(
                 np.concatenate([whole, *(each[row] for each in atoms)]),
@@ -243,19 +287,21 @@ class ConditionalColumn:
 
     def weights(self, row: Floats, fitted: int) -> Floats:
         """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
-        shares = self.shares[1:] + NEGLIGIBLE
-        found = [view.forest.weights(row, fitted) for view in self.views]
+        if not self._views:
+            return np.full(len(self._target), 1.0 / len(self._target))
+        shares = self._shares[1:] + NEGLIGIBLE
+        found = [view.forest.weights(row, fitted) for view in self._views]
         return np.asarray(np.tensordot(shares / shares.sum(), found, 1))
 
     def _surprises_of_views(self, asked: Asked, values: Floats) -> Floats:
-        return np.array([view.surprises(asked, values) for view in (self._whole, *self.views)])
+        return np.array([view.surprises(asked, values) for view in (self._whole, *self._views)])
 
 
 def fit_shares(surprises: Floats) -> Floats:
     """The shares of views, [view][row], that make the rows most likely together.
 
     >>> fit_shares(np.array([[1.0, 1.0, 1.0], [4.0, 4.0, 0.0]])).round(2)
-    array([0.67, 0.33])
+    array([0.83, 0.17])
     """
     likelihoods = np.exp(surprises.min(axis=0) - surprises)
     shares = np.full(len(surprises), 1.0 / len(surprises))
@@ -266,14 +312,32 @@ def fit_shares(surprises: Floats) -> Floats:
 
 
 def mix(surprises: Floats, shares: Floats) -> Floats:
-    """The surprise of a mixture of views: [view][row] -> [row]."""
+    """The surprise of a mixture of views: [view][row] -> [row].
+
+    >>> mix(np.array([[1.0, 2.0], [1.0, 50.0]]), np.array([0.5, 0.5])).round(2)
+    array([1.  , 2.69])
+    """
     least = surprises.min(axis=0)
-    return np.asarray(least - np.log(np.tensordot(shares, np.exp(least - surprises), 1)))
+    # View by view, so that a row's mixture does not depend on the rows around it.
+    likelihood = np.zeros(surprises.shape[1])
+    for each, share in zip(surprises, shares, strict=True):
+        likelihood += share * np.exp(least - each)
+    return np.asarray(least - np.log(likelihood))
+
+
+def evenly(positions: Positions, most: int) -> Positions:
+    """Every so manieth position, so that no more than so many are left.
+
+    >>> evenly(np.arange(10), 4)
+    array([0, 3, 6, 9])
+    """
+    return positions[:: -(-len(positions) // most)]
 
 
 def student(values: Floats, centers: Floats, scale: float | Floats) -> Floats:
     """The density of Student's t with 3 degrees of freedom."""
-    return np.asarray(PEAK / scale / (1.0 + ((values - centers) / scale) ** 2 / DEGREES_OF_FREEDOM) ** 2)
+    with np.errstate(over="ignore"):
+        return np.asarray(PEAK / scale / (1.0 + ((values - centers) / scale) ** 2 / DEGREES_OF_FREEDOM) ** 2)
 
 
 def mean_deviation(values: Floats) -> float:

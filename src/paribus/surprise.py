@@ -15,7 +15,7 @@ from paribus.fitted import Encoded, Fitted
 from paribus.frame import ContextualDetector, warn_unscored
 from paribus.judge import Judge
 from paribus.parallel import resolve_n_jobs
-from paribus.progress import Progress
+from paribus.progress import Progress, reporter
 from paribus.roles import assign_roles
 from paribus.surprises import DEFAULT_CLIP, SurpriseJudge, SurpriseMemory, SurpriseSettings
 from paribus.table import Columns, Table
@@ -77,7 +77,8 @@ class ConditionalSurprise(ContextualDetector):
         )
         encoded = Encoded(table.copy(), roles, encoding, context, behavior)
         judge = SurpriseJudge(encoded, settings)
-        partial = judge.fit(n_threads)
+        with reporter(self.progress, table.n_rows, "Learning") as tick:
+            partial = judge.fit(n_threads, tick)
         scores = scoring.total(partial)
         warn_unscored(scores)
         fitted = Fitted(
@@ -86,7 +87,7 @@ class ConditionalSurprise(ContextualDetector):
             encoding,
             context,
             behavior,
-            memory=SurpriseMemory(settings, judge.n_reference),
+            memory=SurpriseMemory(settings, judge.n_reference, judge.learned),
             partial=partial,
             reach=judge.reach(),
             threshold=scoring.threshold(scores, self.contamination),
@@ -99,5 +100,5 @@ class ConditionalSurprise(ContextualDetector):
     def _make_judge(fitted: Fitted) -> Judge:
         assert isinstance(fitted.memory, SurpriseMemory)
         judge = SurpriseJudge(fitted, fitted.memory.settings)
-        judge.fit(1)
+        judge.recall(fitted.memory.learned, resolve_n_jobs(-1))
         return judge

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._core import Engine, FeatureTable
-from paribus.conditional import Asked, ConditionalColumn, ForestSettings, WholeColumn
+from paribus.conditional import Asked, ConditionalColumn, ForestSettings, Learned, WholeColumn, evenly
 from paribus.fitted import Encoded
 from paribus.forests import resolve_max_features
 from paribus.judge import AskedRows, Positions, RowFindings, Surprise
@@ -16,12 +17,13 @@ from paribus.scoring import FULL_SCORE
 from paribus.values import Floats
 
 # Reference rows that an explanation shows at most: those that count most.
-MOST_REFERENCES = 500
+MOST_REFERENCES = 200
 N_QUANTILES = 100
 # The scale of scores when nothing is clipped: that of the default clip.
 DEFAULT_CLIP = 3.0
 # Rows whose reference groups say how far away such rows usually are.
 ENOUGH_FOR_REACH = 200
+NEGLIGIBLE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class SurpriseMemory:
 
     settings: SurpriseSettings
     n_reference: int
+    """The size of a reference group at most."""
+    learned: list[Learned]
+    """Of each behavioural feature: given the context, and, if there are several, given all other features."""
 
 
 class SurpriseJudge:
@@ -85,28 +90,53 @@ class SurpriseJudge:
         )
         context = np.arange(self._n_contextual, dtype=np.uint16)
         self._given_context: list[ConditionalColumn] = []
-        self._given_all: list[ConditionalColumn | None] = []
+        self._given_all: list[ConditionalColumn] = []
+        """Empty if there is one behavioural feature."""
         for feature in range(self._n_behavioral):
             target = np.ascontiguousarray(encoded.behavior[:, feature])
             whole = WholeColumn(target)
             self._given_context.append(ConditionalColumn(target, whole, context))
             others = [self._n_contextual + other for other in range(self._n_behavioral) if other != feature]
-            features = np.append(context, np.array(others, dtype=np.uint16))
-            self._given_all.append(ConditionalColumn(target, whole, features) if others else None)
+            if others:
+                features = np.append(context, np.array(others, dtype=np.uint16))
+                self._given_all.append(ConditionalColumn(target, whole, features))
 
-    def fit(self, n_threads: int) -> Floats:
-        """Grows the forests. Returns the partial scores of the fitted rows."""
-        context, everything = [], []
-        for feature, (given_context, given_all) in enumerate(zip(self._given_context, self._given_all, strict=True)):
-            context.append(self._fit(given_context, 2 * feature, n_threads))
-            if given_all is not None:
-                everything.append(self._fit(given_all, 2 * feature + 1, n_threads))
-        return self._partial_scores(np.column_stack(context), np.column_stack(everything) if everything else None)
+    def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> Floats:
+        """Learns from the table. Returns the partial scores of its rows; `tick` is told how many are as good as done."""
+        n_rows = len(self._rows)
+        fitted = self.match(self._context, self._behavior)
+        found = []
+        for place, column in enumerate(self._columns):
 
-    def _fit(self, column: ConditionalColumn, place: int, n_threads: int) -> Floats:
-        settings = self._settings.of_forest(len(column.features))
-        seed = self._settings.seed * 2 * self._n_behavioral + place
-        return column.fit(self._table, self._rows, self._categorical, settings, seed, n_threads)
+            def tell(_: int, place: int = place) -> None:
+                if tick is not None:
+                    tick(n_rows * place // len(self._columns))
+
+            asked = Asked(self._rows, fitted, n_threads, tell)
+            settings = self._settings.of_forest(len(column.features))
+            found.append(column.fit(self._table, asked, self._categorical, settings, self._seed(place)))
+        if tick is not None:
+            tick(n_rows)
+        surprises = np.column_stack(found)
+        return self._partial_scores(surprises[:, : self._n_behavioral], surprises[:, self._n_behavioral :])
+
+    def recall(self, learned: list[Learned], n_threads: int) -> None:
+        """Takes over what was learned before."""
+        for place, (column, each) in enumerate(zip(self._columns, learned, strict=True)):
+            settings = self._settings.of_forest(len(column.features))
+            column.recall(each, self._table, settings, self._seed(place), n_threads)
+
+    @property
+    def learned(self) -> list[Learned]:
+        """What was learned."""
+        return [column.learned for column in self._columns]
+
+    @property
+    def _columns(self) -> list[ConditionalColumn]:
+        return [*self._given_context, *self._given_all]
+
+    def _seed(self, place: int) -> int:
+        return self._settings.seed * len(self._columns) + place
 
     def match(self, context: Floats, behavior: Floats) -> Positions:
         """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
@@ -117,24 +147,24 @@ class SurpriseJudge:
         context, everything = self._surprises(rows)
         return self._partial_scores(context, everything)
 
-    def _surprises(self, rows: AskedRows) -> tuple[Floats, Floats | None]:
+    def _surprises(self, rows: AskedRows) -> tuple[Floats, Floats]:
+        """Of each value: given the context, and given all; without columns if there is one behavioural feature."""
         asked = self._asked(rows)
-        context = [column.surprises(asked, rows.behavior[:, i]) for i, column in enumerate(self._given_context)]
-        everything = [
-            column.surprises(asked, rows.behavior[:, i])
-            for i, column in enumerate(self._given_all)
-            if column is not None
-        ]
-        return np.column_stack(context), np.column_stack(everything) if everything else None
+        context, everything = (
+            [column.surprises(asked, np.ascontiguousarray(rows.behavior[:, i])) for i, column in enumerate(columns)]
+            for columns in (self._given_context, self._given_all)
+        )
+        n_rows = len(rows.context)
+        return np.reshape(context, (-1, n_rows)).T, np.reshape(everything, (-1, n_rows)).T
 
     def _asked(self, rows: AskedRows) -> Asked:
         values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
         return Asked(values, rows.fitted, rows.n_threads)
 
-    def _partial_scores(self, context: Floats, everything: Floats | None) -> Floats:
+    def _partial_scores(self, context: Floats, everything: Floats) -> Floats:
         """Surprises beyond the usual, capped, on the scale where the cap is 100."""
         clip = self._settings.clip
-        if everything is None:
+        if everything.shape[1] == 0:
             # There is nobody to dictate to.
             return np.asarray(np.maximum(context, 0.0) * (FULL_SCORE / (clip or DEFAULT_CLIP)))
         both = np.clip(context, 0.0, clip) + np.clip(everything, 0.0, clip)
@@ -151,11 +181,11 @@ class SurpriseJudge:
 
     def neighbors(self, rows: AskedRows) -> tuple[Positions, Floats]:
         """The rows that share most leaves with each row, nearest first, and their distances."""
-        groups = [self._group(context, int(fitted)) for context, fitted in zip(rows.context, rows.fitted, strict=True)]
-        n = self.n_reference
-        if not groups:
-            return np.empty((0, n), dtype=np.int64), np.empty((0, n))
-        return np.array([group[0] for group in groups]), np.array([group[1] for group in groups])
+        shape = (len(rows.context), self.n_reference)
+        positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
+        for row, (context, fitted) in enumerate(zip(rows.context, rows.fitted, strict=True)):
+            positions[row], distances[row], _ = self._group(context, int(fitted))
+        return positions, distances
 
     @property
     def n_reference(self) -> int:
@@ -173,7 +203,7 @@ class SurpriseJudge:
         distances = self._distances(context, chosen)
         order = np.lexsort((chosen, -total[chosen], distances))
         kept = weights[:, chosen[order]]
-        return chosen[order], distances[order], kept / kept.sum(axis=1, keepdims=True)
+        return chosen[order], distances[order], kept / np.maximum(kept.sum(axis=1, keepdims=True), NEGLIGIBLE)
 
     def _distances(self, context: Floats, chosen: Positions) -> Floats:
         """Gower's, as in QCAD: the mean over the features that both rows have."""
@@ -188,7 +218,7 @@ class SurpriseJudge:
 
     def reach(self) -> Floats:
         """The distances of the nearest and the farthest reference row, for some of the fitted rows."""
-        some = np.arange(len(self._context))[:: -(-len(self._context) // ENOUGH_FOR_REACH)]
+        some = evenly(np.arange(len(self._context)), ENOUGH_FOR_REACH)
         groups = [self._group(self._context[row], int(row)) for row in some]
         return np.array([[distances[0], distances[-1]] for _, distances, _ in groups])
 
@@ -204,16 +234,25 @@ class SurpriseJudge:
         for row in range(len(partial)):
             percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])
             neighbors, distances, weights = self._group(rows.context[row], int(rows.fitted[row]))
+            counting = weights.max(axis=0) > 0.0
             surprises = tuple(
                 Surprise(
                     float(np.maximum(context[row, feature], 0.0)),
-                    None if everything is None else float(np.maximum(everything[row, feature], 0.0)),
+                    float(np.maximum(everything[row, feature], 0.0)) if self._given_all else None,
                     densities[feature][row],
                 )
                 for feature in range(self._n_behavioral)
             )
             central = percentiles[:, [5, 50, 95]]
             findings.append(
-                RowFindings(partial[row], percentiles, central, neighbors, distances, weights, surprises)
+                RowFindings(
+                    partial[row],
+                    percentiles,
+                    central,
+                    neighbors[counting],
+                    distances[counting],
+                    weights[:, counting],
+                    surprises,
+                )
             )
         return findings
