@@ -204,6 +204,8 @@ class QCAD(ContextualDetector):
         self._remember(fitted, judge)
         return self
 
+    _memory_type = QuantileMemory
+
     @staticmethod
     def _make_judge(fitted: Fitted) -> Judge:
         assert isinstance(fitted.memory, QuantileMemory)

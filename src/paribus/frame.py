@@ -39,6 +39,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     n_jobs: int | None
     progress: Progress
+    _memory_type: type
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learns the reference table."""
@@ -223,6 +224,8 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """
         parameters, fitted = load_model(path)
         name = Path(path).name
+        if not isinstance(fitted.memory, cls._memory_type):
+            raise ValueError(f"{name} is the model of another detector than {cls.__name__}: paribus.load reads any")
         if not {"contextual"} <= parameters.keys() <= set(cls._get_param_names()) - {"progress"}:
             raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
         detector = cls(**parameters)

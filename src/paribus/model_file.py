@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus.archive import DIGEST, DamagedError, ForeignError, digest, read_archive, write_archive
-from paribus.arguments import MAX_NEIGHBORS
+from paribus.checked import Header, array_of, floats_of, is_finite, is_whole, with_quiet_nan
 from paribus.encoding import ContextEncoding
 from paribus.files import AnyPath, atomic_write
 from paribus.fitted import Fitted
-from paribus.forests import N_DEPTHS, ForestPlan
-from paribus.parameters import MAX_TREES
-from paribus.quantiles import QuantileMemory
+from paribus.memory_file import pack_memory, unpack_memory
 from paribus.roles import MAX_CONTEXTUAL, Roles
 from paribus.stored_columns import moments, pack, pack_category, unpack, unpack_category
-from paribus.table import LARGEST_NUMBER, Floats, Table
+from paribus.table import Floats, Table
 from paribus.values import Kind
 
 FORMAT = "paribus model"
@@ -33,19 +31,14 @@ _TIME_TYPES = {"points in time": "M8[us]", "durations": "m8[us]"}
 
 def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> None:
     """Writes a fitted detector, all of it or nothing."""
-    table, memory = fitted.table, fitted.memory
-    assert isinstance(memory, QuantileMemory)
-    plan = memory.plan
-    arrays: dict[str, npt.NDArray[Any]] = {
+    table = fitted.table
+    fields, arrays = pack_memory(fitted.memory)
+    arrays |= {
         "context": fitted.context,
         "behavior": fitted.behavior,
-        "tie_order": memory.tie_order,
-        "multiplicities": plan.multiplicities,
         "partial_scores": fitted.partial,
         "reach": fitted.reach,
     }
-    if plan.feature_order is not None:
-        arrays["feature_order"] = plan.feature_order
     in_roles = {*fitted.roles.contextual, *fitted.roles.behavioral}
     for position in range(table.n_columns):
         if position not in in_roles:
@@ -69,11 +62,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
             None if codes is None else [pack_category(category) for category in codes]
             for codes in fitted.encoding.codes
         ],
-        "max_features": int(plan.max_features),
-        "min_samples_split": int(plan.min_samples_split),
-        "n_quantiles": int(plan.n_quantiles),
-        "scale_tails": bool(plan.scale_tails),
-        "clip": None if memory.clip is None else float(memory.clip),
+        **fields,
         "threshold": float(fitted.threshold),
         "seconds": float(fitted.seconds),
     }
@@ -93,7 +82,7 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
     header, arrays = read_archive(path, WHAT)
     if header.get("format") != FORMAT:
         raise ForeignError(f"{path.name} is not {WHAT}")
-    if not _is_whole(header.get("version")) or header["version"] < 1:
+    if not is_whole(header.get("version")) or header["version"] < 1:
         raise DamagedError(f"{path.name} is damaged: it has no version")
     if header["version"] > VERSION:
         newer = header.get("paribus")
@@ -101,38 +90,14 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
     try:
         if header.get(DIGEST) != digest(header, arrays):
             raise DamagedError("it was changed after it was saved")
-        return _restore(_Header(header), arrays)
+        return _restore(Header(header), arrays)
     except (DamagedError, RecursionError) as error:
         raise DamagedError(f"{path.name} is damaged: {error}") from None
 
 
-class _Header:
-    """Fields of a header, each checked when it is asked for."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        self._fields = fields
-
-    def get(self, name: str, is_right: Callable[[Any], bool]) -> Any:
-        if name not in self._fields or not is_right(self._fields[name]):
-            raise DamagedError(f"{name} is not what it should be")
-        return self._fields[name]
-
-    def whole(self, name: str, lowest: int, highest: int) -> int:
-        return int(self.get(name, lambda value: _is_whole(value) and lowest <= value <= highest))
-
-    def flag(self, name: str) -> bool:
-        return bool(self.get(name, lambda value: isinstance(value, bool)))
-
-    def positions(self, name: str, n: int) -> list[int]:
-        found: list[int] = self.get(name, lambda value: isinstance(value, list) and 0 < len(value) <= n)
-        if not all(_is_whole(p) and 0 <= p < n for p in found) or len(set(found)) < len(found):
-            raise DamagedError(f"{name} is not what it should be")
-        return found
-
-
-def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, Any], Fitted]:
+def _restore(header: Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, Any], Fitted]:
     n_rows = header.whole("rows", 2, 2**32 - 1)
-    columns = header.get("columns", lambda value: _is_whole(value) or _is_texts(value))
+    columns = header.get("columns", lambda value: is_whole(value) or _is_texts(value))
     n_columns = len(columns) if isinstance(columns, list) else columns
     contextual = header.positions("contextual", n_columns)
     behavioral = header.positions("behavioral", n_columns)
@@ -142,42 +107,38 @@ def _restore(header: _Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict
     categorical = frozenset(p for p, codes in zip(contextual, encoding.codes, strict=True) if codes is not None)
     n_features = len(behavioral)
 
-    context = _floats(arrays, "context", (n_rows, len(contextual)))
+    context = floats_of(arrays, "context", (n_rows, len(contextual)))
     for column, codes in enumerate(encoding.codes):
         if codes is not None:
             known = context[~np.isnan(context[:, column]), column]
             if ((known < 0) | (known >= len(codes)) | (known != np.floor(known))).any():
                 raise DamagedError("a category has no name")
-    behavior = _floats(arrays, "behavior", (n_rows, n_features))
-    partial = _with_quiet_nan(_array(arrays, "partial_scores", np.float64, (n_rows, n_features)))
+    behavior = floats_of(arrays, "behavior", (n_rows, n_features))
+    partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, (n_rows, n_features)))
     if (partial < 0).any() or np.isnan(partial).all():
         raise DamagedError("the scores are not what they should be")
-    reach = _floats(arrays, "reach", (n_rows, 2))
+    reach = arrays.get("reach", np.empty(0))
+    reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
     if np.isnan(reach).any():
         raise DamagedError("the distances are not what they should be")
-    tie_order = _array(arrays, "tie_order", np.uint32, (n_rows,))
-    if not _is_permutation(tie_order[None, :]):
-        raise DamagedError("tie_order is no order")
-    plan = _plan(header, arrays, n_rows, len(contextual))
+    memory = unpack_memory(header, arrays, n_rows, encoding.categorical, n_features)
 
     roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
     table = _table(header, arrays, roles, encoding, context, behavior, columns, n_columns)
     if roles.by_name and table.names is None:
         raise DamagedError("the columns have no names")
-    clip = header.get("clip", lambda value: value is None or (_is_finite(value) and 1e-9 <= value <= 1e9))
-    threshold = float(header.get("threshold", _is_finite))
-    seconds = float(header.get("seconds", _is_finite))
+    threshold = float(header.get("threshold", is_finite))
+    seconds = float(header.get("seconds", is_finite))
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is not what it should be")
-    memory = QuantileMemory(tie_order, plan, clip)
     return parameters, Fitted(
         table, roles, encoding, context, behavior, memory, partial, reach, threshold, seconds
     )
 
 
-def _encoding(header: _Header, contextual: list[int]) -> ContextEncoding:
+def _encoding(header: Header, contextual: list[int]) -> ContextEncoding:
     stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == len(contextual))
     types = header.get("types", lambda value: isinstance(value, dict))
     codes: list[dict[Hashable, int] | None] = []
@@ -195,36 +156,8 @@ def _encoding(header: _Header, contextual: list[int]) -> ContextEncoding:
     return ContextEncoding(codes, [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual])
 
 
-def _plan(header: _Header, arrays: dict[str, npt.NDArray[Any]], n_rows: int, n_features: int) -> ForestPlan:
-    multiplicities = arrays.get("multiplicities", np.empty(0))
-    if multiplicities.ndim != 2:
-        raise DamagedError("multiplicities is not what it should be")
-    n_neighbors, n_trees = multiplicities.shape
-    multiplicities = _array(arrays, "multiplicities", np.uint8, (n_neighbors, n_trees))
-    if not (1 <= n_neighbors <= min(n_rows - 1, MAX_NEIGHBORS) and 1 <= n_trees <= MAX_TREES):
-        raise DamagedError("the reference groups are not what they should be")
-    if (multiplicities.sum(axis=0, dtype=np.int64) != n_neighbors).any():
-        raise DamagedError("a tree does not have as many rows as it should")
-    feature_order = None
-    max_features = header.whole("max_features", 1, n_features)
-    if "feature_order" in arrays:
-        feature_order = _array(arrays, "feature_order", np.uint16, (n_trees, N_DEPTHS, n_features))
-        if not _is_permutation(feature_order.reshape(-1, n_features)):
-            raise DamagedError("feature_order is no order")
-    elif max_features < n_features:
-        raise DamagedError("feature_order is missing")
-    return ForestPlan(
-        multiplicities,
-        max_features,
-        feature_order,
-        header.whole("min_samples_split", 2, 2**31 - 1),
-        header.whole("n_quantiles", 2, 10_000),
-        header.flag("scale_tails"),
-    )
-
-
 def _table(
-    header: _Header,
+    header: Header,
     arrays: dict[str, npt.NDArray[Any]],
     roles: Roles,
     encoding: ContextEncoding,
@@ -290,40 +223,9 @@ def _as_array(columns: list[npt.NDArray[Any]], type_name: str) -> npt.NDArray[An
     return mixed
 
 
-def _array(arrays: Mapping[str, npt.NDArray[Any]], name: str, dtype: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    array = arrays.get(name)
-    if array is None or array.dtype != dtype or array.shape != shape:
-        raise DamagedError(f"{name} is not what it should be")
-    return array
-
-
-def _with_quiet_nan(array: Floats) -> Floats:
-    """The same numbers, and one kind of NaN: some, such as R's, make noise when they are computed with."""
-    return np.where(np.isnan(array), np.nan, array)
-
-
-def _floats(arrays: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...]) -> Floats:
-    array = _with_quiet_nan(_array(arrays, name, np.float64, shape))
-    if (np.abs(array) > LARGEST_NUMBER).any():
-        raise DamagedError(f"{name} has a number that is out of range")
-    return array
-
-
-def _is_permutation(orders: npt.NDArray[Any]) -> bool:
-    return bool((np.sort(orders, axis=1) == np.arange(orders.shape[1])).all())
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _is_columns(value: Any) -> bool:
     keys = value if isinstance(value, list) else [] if value is None else [value]
-    return all(isinstance(key, str) or _is_whole(key) for key in keys)
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return all(isinstance(key, str) or is_whole(key) for key in keys)
 
 
 def _is_texts(value: Any) -> bool:

@@ -10,18 +10,27 @@ from paribus.arguments import LARGEST_SEED, MAX_NEIGHBORS, check_n_jobs, check_w
 from paribus.progress import check_progress
 
 MAX_TREES = 10_000
+# The lowest and the highest, of those detectors that have them.
+WHOLE_NUMBERS = {
+    "n_trees": (1, MAX_TREES),
+    "min_samples_split": (2, 2**31 - 1),
+    "min_samples_leaf": (1, 2**31 - 1),
+    "max_samples": (1, 2**31 - 1),
+    "n_quantiles": (2, 10_000),
+}
 
 
 def check_parameters(detector: Any) -> None:
     """Says which parameter is out of range, and what it may be."""
-    _whole_number(detector, "n_trees", 1, MAX_TREES)
-    _whole_number(detector, "min_samples_split", 2, 2**31 - 1)
-    _whole_number(detector, "n_quantiles", 2, 10_000)
-    if detector.n_neighbors is not None:
-        _whole_number(detector, "n_neighbors", 1, MAX_NEIGHBORS)
+    parameters = detector.get_params(deep=False)
+    for name, (lowest, highest) in WHOLE_NUMBERS.items():
+        if name in parameters:
+            check_whole_number(name, parameters[name], lowest, highest)
+    if parameters.get("n_neighbors") is not None:
+        check_whole_number("n_neighbors", parameters["n_neighbors"], 1, MAX_NEIGHBORS)
     for name in ("bootstrap", "scale_tails"):
-        if not isinstance(getattr(detector, name), bool | np.bool_):
-            raise TypeError(f"{name} is {getattr(detector, name)!r}: it must be True or False")
+        if name in parameters and not isinstance(parameters[name], bool | np.bool_):
+            raise TypeError(f"{name} is {parameters[name]!r}: it must be True or False")
     if detector.clip is not None and not (is_number(detector.clip) and 1e-9 <= detector.clip <= 1e9):
         raise ValueError(f"clip is {detector.clip!r}: it must be a number from 1e-9 to 1e9, or None for no cap")
     contamination = detector.contamination
@@ -34,13 +43,9 @@ def check_parameters(detector: Any) -> None:
     if isinstance(max_features, str) and max_features != "sqrt":
         raise ValueError(f"max_features is {max_features!r}: give a number, a share, 'sqrt', or None for all features")
     if max_features is not None and not isinstance(max_features, float | str):
-        _whole_number(detector, "max_features", 1, None)
+        check_whole_number("max_features", max_features, 1, None)
     if isinstance(detector.random_state, int | float | np.number | str):
         check_whole_number("random_state", detector.random_state, 0, LARGEST_SEED)
     if detector.n_jobs is not None:
         check_n_jobs(detector.n_jobs)
     check_progress(detector.progress)
-
-
-def _whole_number(detector: Any, name: str, lowest: int, highest: int | None) -> None:
-    check_whole_number(name, getattr(detector, name), lowest, highest)

@@ -15,6 +15,7 @@ from paribus.fitted import Encoded, Fitted
 from paribus.frame import ContextualDetector, warn_unscored
 from paribus.judge import Judge
 from paribus.parallel import resolve_n_jobs
+from paribus.parameters import check_parameters
 from paribus.progress import Progress, reporter
 from paribus.roles import assign_roles
 from paribus.surprises import DEFAULT_CLIP, SurpriseJudge, SurpriseMemory, SurpriseSettings
@@ -63,6 +64,7 @@ class ConditionalSurprise(ContextualDetector):
         y : ignored
         """
         start = time.perf_counter()
+        check_parameters(self)
         n_threads = resolve_n_jobs(self.n_jobs)
         table = Table(X)
         roles = assign_roles(table, self.contextual, self.behavioral, self.categorical)
@@ -87,7 +89,7 @@ class ConditionalSurprise(ContextualDetector):
             encoding,
             context,
             behavior,
-            memory=SurpriseMemory(settings, judge.n_reference, judge.learned),
+            memory=SurpriseMemory(settings, table.n_rows, judge.learned),
             partial=partial,
             reach=judge.reach(),
             threshold=scoring.threshold(scores, self.contamination),
@@ -95,6 +97,8 @@ class ConditionalSurprise(ContextualDetector):
         )
         self._remember(fitted, judge)
         return self
+
+    _memory_type = SurpriseMemory
 
     @staticmethod
     def _make_judge(fitted: Fitted) -> Judge:

@@ -52,10 +52,14 @@ class SurpriseMemory:
     """What a fit leaves behind, besides the table."""
 
     settings: SurpriseSettings
-    n_reference: int
-    """The size of a reference group at most."""
+    n_rows: int
     learned: list[Learned]
     """Of each behavioural feature: given the context, and, if there are several, given all other features."""
+
+    @property
+    def n_reference(self) -> int:
+        """The size of a reference group."""
+        return min(self.n_rows - 1, MOST_REFERENCES)
 
 
 class SurpriseJudge:
@@ -71,6 +75,7 @@ class SurpriseJudge:
 
     def __init__(self, encoded: Encoded, settings: SurpriseSettings) -> None:
         self._settings = settings
+        self._n_reference = min(len(encoded.context) - 1, MOST_REFERENCES)
         self._encoding = encoded.encoding
         self._context, self._behavior = encoded.context, encoded.behavior
         n_rows, self._n_contextual = encoded.context.shape
@@ -181,16 +186,11 @@ class SurpriseJudge:
 
     def neighbors(self, rows: AskedRows) -> tuple[Positions, Floats]:
         """The rows that share most leaves with each row, nearest first, and their distances."""
-        shape = (len(rows.context), self.n_reference)
+        shape = (len(rows.context), self._n_reference)
         positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
         for row, (context, fitted) in enumerate(zip(rows.context, rows.fitted, strict=True)):
             positions[row], distances[row], _ = self._group(context, int(fitted))
         return positions, distances
-
-    @property
-    def n_reference(self) -> int:
-        """The size of a reference group."""
-        return min(len(self._context) - 1, MOST_REFERENCES)
 
     def _group(self, context: Floats, fitted: int) -> tuple[Positions, Floats, Floats]:
         """The rows that count most for a row: their positions, distances, and weights by feature."""
@@ -199,7 +199,7 @@ class SurpriseJudge:
         total = weights.sum(axis=0)
         if fitted >= 0:
             total[fitted] = -1.0
-        chosen = np.argpartition(-total, self.n_reference - 1)[: self.n_reference]
+        chosen = np.argpartition(-total, self._n_reference - 1)[: self._n_reference]
         distances = self._distances(context, chosen)
         order = np.lexsort((chosen, -total[chosen], distances))
         kept = weights[:, chosen[order]]
