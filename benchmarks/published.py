@@ -34,8 +34,8 @@ from paribus.evaluation import average_precision
 from paribus.evaluation.experiments import paper_sets
 from paribus.evaluation.markdown import header, rewrite_part, row
 from paribus.evaluation.results import MARKS, Mean, is_generated, paper_means, verdict
-from paribus.quantiles import make_engine
 from paribus.forests import ForestPlan
+from paribus.quantiles import make_engine
 from paribus.table import Floats
 
 HERE = Path(__file__).parent

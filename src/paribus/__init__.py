@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QCAD", "__version__", "gower_neighbors"]
+__all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load"]
 
 # Nothing is imported for the type checker's sake, nor before it is needed: until the shell's command has taken over, an
 # interrupt is Python's own, with a traceback.
@@ -16,12 +16,19 @@ if TYPE_CHECKING:
 
     from paribus.detector import QCAD
     from paribus.reference import gower_neighbors
+    from paribus.saved import load
+    from paribus.surprise import ConditionalSurprise
 
     __version__: str
 else:
     # Imported when first used: the shell's help, or a data set, need not wait for all of scikit-learn. Type checkers do
     # not see this function, or they would believe that any name is here.
-    _HOMES = {"QCAD": "paribus.detector", "gower_neighbors": "paribus.reference"}
+    _HOMES = {
+        "ConditionalSurprise": "paribus.surprise",
+        "QCAD": "paribus.detector",
+        "gower_neighbors": "paribus.reference",
+        "load": "paribus.saved",
+    }
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module

@@ -31,6 +31,32 @@ class Engine:
     def neighbors(self, context: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], excluded: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Fitted rows, nearest first, and their distances."""
 
+class FeatureTable:
+    """A table that forests grow over: [feature][row]."""
+
+    def __init__(self, columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+class Forest:
+    """A forest over all rows of a table, for one target."""
+
+    def __init__(self, table: FeatureTable, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], max_features: int, min_samples_leaf: int, n_pairs: int, n_sample: int, seed: int, n_threads: int = 1, progress: object | None = None) -> None: ...
+
+    def deviations(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """The mean absolute deviation of the target in each row's distribution."""
+
+    def surprises(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], width: float, least_deviation: float, n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Minus the logarithm of each row's smooth density at a value."""
+
+    def quantiles(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        The quantiles of each row's distribution at the middles of n equal shares: [row][n].
+        """
+
+    def weights(self, row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fitted: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        How much each fitted row counts in the distribution of one row, 1 in all.
+        """
+
 def kernel() -> str:
     """The build of the hot loops in use."""
 

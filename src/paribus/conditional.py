@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -222,7 +223,8 @@ class ConditionalColumn:
             return self.surprises(asked, self._target)
         known = np.flatnonzero(~np.isnan(self._target))
         trend, residuals = fit_trend(asked.rows[:, self.features], categorical[self.features], self._target)
-        self._make_views(trend if np.ptp(residuals[known]) > NEGLIGIBLE * np.ptp(self._target[known]) else None, residuals)
+        follows_it = np.ptp(residuals[known]) <= NEGLIGIBLE * np.ptp(self._target[known])
+        self._make_views(None if follows_it else trend, residuals)
         some = evenly(known, ENOUGH_FOR_A_MEDIAN)
         for view in self._views:
             view.grow(table, settings, seed, asked.n_threads, asked.tick)
@@ -294,7 +296,8 @@ class ConditionalColumn:
         return np.asarray(np.tensordot(shares / shares.sum(), found, 1))
 
     def _surprises_of_views(self, asked: Asked, values: Floats) -> Floats:
-        return np.array([view.surprises(asked, values) for view in (self._whole, *self._views)])
+        whole = self._whole.surprises(asked, values)
+        return np.array([whole, *(view.surprises(asked, values) for view in self._views)])
 
 
 def fit_shares(surprises: Floats) -> Floats:

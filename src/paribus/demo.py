@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paribus import QCAD, datasets
+from paribus import ConditionalSurprise, datasets
 from paribus.files import check_writable
 from paribus.formatting import listed, score_text
 from paribus.terminal import Grid, output_console, print_words
@@ -23,10 +23,10 @@ def run(report: Path | None = None) -> None:
     weather = datasets.load("weather")
     n_rows = len(weather.table["month"])
     start = time.perf_counter()
-    detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+    detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     seconds = time.perf_counter() - start
     print_words(
-        f"Each of {n_rows:,} days compared with the {detector.n_neighbors_} days most like it in "
+        f"Each of {n_rows:,} days compared with {detector._compared_with('days')} in "
         f"{listed(weather.contextual, 'and')}, in {seconds:.1f} s."
     )
 
@@ -34,18 +34,20 @@ def run(report: Path | None = None) -> None:
     rows = {name: [column[i] for i in top] for name, column in weather.table.items()}
     percentiles = detector.percentiles(rows)
     parts = detector.partial_scores(rows)
+    formats = detector._get_view().behavior_formats
     shown = []
     for place, row in enumerate(top):
         strongest = max(range(len(weather.behavioral)), key=lambda f: parts[weather.behavioral[f]][place])
         name = weather.behavioral[strongest]
         low, high = percentiles[place, strongest, [5, 95]]
+        write = formats[strongest]
         shown.append(
             [
                 str(row),
                 f"{str(rows['month'][place])[:3]}, {rows['elevation'][place]:,.0f} m, {rows['zone'][place]}",
                 score_text(detector.anomaly_scores_[row]),
                 f"{name} {rows[name][place]}",
-                f"{low} to {high}",
+                f"{write(low)} to {write(high)}",
                 f"above {int(100 * np.mean(np.array(weather.table[name], dtype=float) < rows[name][place]))}%",
             ]
         )

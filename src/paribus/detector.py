@@ -145,7 +145,7 @@ class QCAD(ContextualDetector):
         y : ignored
         """
         start = time.perf_counter()
-        check_parameters(self)
+        check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
         table = Table(X)
         roles = assign_roles(table, self.contextual, self.behavioral, self.categorical)
@@ -204,6 +204,10 @@ class QCAD(ContextualDetector):
         self._remember(fitted, judge)
         return self
 
+    def _compared_with(self, plural: str = "") -> str:
+        group = "one" if self.n_neighbors_ == 1 else f"{self.n_neighbors_:,} {plural}".rstrip()
+        return f"the {group} most like it"
+
     _memory_type = QuantileMemory
 
     @staticmethod
@@ -213,6 +217,7 @@ class QCAD(ContextualDetector):
 
 
 def warn_missing(table: Table, context: Floats, positions: list[int]) -> None:
+    """Says which contextual columns have no values."""
     for column, position in enumerate(positions):
         if table.n_rows and np.isnan(context[:, column]).all():
             warnings.warn(
@@ -223,6 +228,7 @@ def warn_missing(table: Table, context: Floats, positions: list[int]) -> None:
 
 
 def check_behavior(behavior: Floats, names: list[str]) -> None:
+    """Says what is wrong with behavioural columns, or odd."""
     present = ~np.isnan(behavior)
     n_usable = int(present.any(axis=1).sum())
     if n_usable < 2:

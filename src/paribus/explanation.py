@@ -13,6 +13,7 @@ import numpy.typing as npt
 from paribus.formatting import ColumnFormat, counted, ended, listed, plain, score_text
 from paribus.judge import Surprise
 from paribus.profile import ContextColumn, ContextFeature
+from paribus.shapes import density
 from paribus.table import Table
 from paribus.values import Floats, Kind
 
@@ -32,6 +33,9 @@ GAP = 5.0
 SPARSE = 50.0
 # A feature with a smaller share of the score is not worth a clause of the sentence.
 WORTH_SAYING = 0.1
+# A value that is less likely than usual by no more than a factor of 2 is not worth the words.
+WORTH_A_FACTOR = float(np.log(2.0))
+MOST_NATS = float(np.log(1e6))
 # Contextual features that the sentence names at most.
 MOST_NAMED = 5
 # A group of fewer rows makes coarse percentiles.
@@ -71,6 +75,25 @@ class BehaviorFeature:
     def n_effective(self) -> float:
         """How many rows of equal weight would count as much."""
         return float(1.0 / np.sum(self.weights**2))
+
+    def bean(self, at: Floats) -> Floats:
+        """The smooth density of what was expected, largest value 1: the detector's own, if it has one."""
+        if self.surprise is None or self.percentiles[0] == self.percentiles[-1]:
+            return density(self.percentiles, at)
+        heights = self.surprise.density(at)
+        return np.asarray(heights / heights.max())
+
+    @property
+    def rarity(self) -> str | None:
+        """How much less likely the value is than a usual one, in words, if the detector says so and it is worth it."""
+        if self.surprise is None:
+            return None
+        alone, together = self.surprise.given_context, self.surprise.given_all or 0.0
+        usual = "less likely than usual given the context"
+        if alone >= WORTH_A_FACTOR:
+            also = f", {times(together)} given the other behaviour too" if together >= WORTH_A_FACTOR else ""
+            return f"{times(alone)} {usual}{also}"
+        return f"{times(together)} {usual} and the other behaviour" if together >= WORTH_A_FACTOR else None
 
     @property
     def gap(self) -> tuple[float, float] | None:
@@ -263,7 +286,9 @@ class Explanation:
         words = [f"{feature.title} {feature.group_text}" for feature in telling if feature in kept]
         n_rows, n_counting = self.thinness.n_rows, self.thinness.n_counting
         rows = "the nearest row" if n_rows == 1 else f"the {n_rows:,} nearest rows"
-        if n_counting < n_rows:
+        if self.leading.surprise is not None:
+            rows = "1 comparable row counts" if n_counting == 1 else f"{n_counting:,} comparable rows count"
+        elif n_counting < n_rows:
             rows = f"{n_counting:,} of {rows} count" + ("s" if n_counting == 1 else "")
         return f"{rows}, mostly with {', '.join(words)}" if words else rows
 
@@ -274,7 +299,9 @@ class Explanation:
         others = [f for f in self.behavior[1 : self.top] if f.stands_out and f.share >= WORTH_SAYING]
         verb = "is in a gap of" if first.direction == "in a gap" else f"is {first.direction}"
         words = f"{first.text} {verb} what comparable rows show"
-        if first.direction == "within" and first.partial_score >= SPARSE:
+        if first.rarity is not None:
+            words += f", {'but' if first.direction == 'within' else 'and'} {first.rarity}"
+        elif first.direction == "within" and first.partial_score >= SPARSE:
             words += ", thinly spread as they are"
         words += f" ({first.expectation}; {self.group})"
         return "; ".join([words, *(f"also {f.direction}: {f.text} ({f.expectation})" for f in others)])
@@ -348,8 +375,22 @@ class Explanation:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
 
+def times(nats: float) -> str:
+    """A ratio of likelihoods, in words.
+
+    >>> times(3.0), times(7.2), times(30.0)
+    ('20 times', '1,300 times', 'over a million times')
+    """
+    if nats > MOST_NATS:
+        return "over a million times"
+    ratio = float(np.exp(nats))
+    # Two digits are more than enough.
+    rounded = round(ratio, 1 - int(np.floor(np.log10(ratio))))
+    return f"{rounded:,.0f} times" if rounded >= 10 else f"{rounded:.1f} times"
+
+
 def _feature_row(feature: BehaviorFeature) -> dict[str, Any]:
-    return {
+    row = {
         "feature": feature.name,
         "value": feature.value,
         "partial_score": feature.partial_score,
@@ -359,6 +400,11 @@ def _feature_row(feature: BehaviorFeature) -> dict[str, Any]:
         "upper": feature.upper,
         "direction": feature.direction,
     }
+    if feature.surprise is not None:
+        row["surprise_given_context"] = feature.surprise.given_context
+        if feature.surprise.given_all is not None:
+            row["surprise_given_all"] = feature.surprise.given_all
+    return row
 
 
 def _context_row(feature: ContextFeature) -> dict[str, Any]:

@@ -223,16 +223,21 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         function are not saved.
         """
         parameters, fitted = load_model(path)
-        name = Path(path).name
         if not isinstance(fitted.memory, cls._memory_type):
+            name = Path(path).name
             raise ValueError(f"{name} is the model of another detector than {cls.__name__}: paribus.load reads any")
+        return cls._restore(Path(path).name, parameters, fitted)
+
+    @classmethod
+    def _restore(cls, name: str, parameters: dict[str, Any], fitted: Fitted) -> Self:
+        """A detector from the parts of a file of that name."""
         if not {"contextual"} <= parameters.keys() <= set(cls._get_param_names()) - {"progress"}:
             raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
-        detector = cls(**parameters)
         try:
-            check_parameters(detector)
+            check_parameters(parameters)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} is damaged: {error}") from None
+        detector = cls(**parameters)
         detector._remember(fitted, None)
         return detector
 
@@ -396,6 +401,10 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     @staticmethod
     def _make_judge(fitted: Fitted) -> Judge:
+        raise NotImplementedError
+
+    def _compared_with(self, plural: str = "") -> str:
+        """Whom a row is compared with, in words; `plural` is what rows are called."""
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:

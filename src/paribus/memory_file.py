@@ -94,19 +94,16 @@ def _plan(header: Header, arrays: dict[str, npt.NDArray[Any]], n_rows: int, n_fe
 
 
 def _clip(header: Header) -> float | None:
-    clip: float | None = header.get(
-        "clip", lambda value: value is None or (is_finite(value) and 1e-9 <= value <= 1e9)
-    )
+    clip: float | None = header.get("clip", lambda value: value is None or (is_finite(value) and 1e-9 <= value <= 1e9))
     return clip
 
 
 def _pack_surprise(memory: SurpriseMemory) -> tuple[dict[str, Any], Arrays]:
     settings = memory.settings
-    max_features = settings.max_features
     fields = {
         "method": SURPRISE,
         "n_trees": int(settings.n_trees),
-        "max_features": max_features if max_features is None or isinstance(max_features, str | float) else int(max_features),
+        "max_features": _plain_number(settings.max_features),
         "min_samples_leaf": int(settings.min_samples_leaf),
         "max_samples": int(settings.max_samples),
         "clip": None if settings.clip is None else float(settings.clip),
@@ -119,6 +116,10 @@ def _pack_surprise(memory: SurpriseMemory) -> tuple[dict[str, Any], Arrays]:
         if learned.residuals is not None
     }
     return fields, arrays
+
+
+def _plain_number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _pack_learned(learned: Learned) -> dict[str, Any]:

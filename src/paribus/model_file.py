@@ -133,9 +133,7 @@ def _restore(header: Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is not what it should be")
-    return parameters, Fitted(
-        table, roles, encoding, context, behavior, memory, partial, reach, threshold, seconds
-    )
+    return parameters, Fitted(table, roles, encoding, context, behavior, memory, partial, reach, threshold, seconds)
 
 
 def _encoding(header: Header, contextual: list[int]) -> ContextEncoding:

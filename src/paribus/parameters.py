@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,8 @@ WHOLE_NUMBERS = {
 }
 
 
-def check_parameters(detector: Any) -> None:
-    """Says which parameter is out of range, and what it may be."""
-    parameters = detector.get_params(deep=False)
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Says which parameter is out of range, and what it may be; those that are not there are not looked at."""
     for name, (lowest, highest) in WHOLE_NUMBERS.items():
         if name in parameters:
             check_whole_number(name, parameters[name], lowest, highest)
@@ -31,21 +31,23 @@ def check_parameters(detector: Any) -> None:
     for name in ("bootstrap", "scale_tails"):
         if name in parameters and not isinstance(parameters[name], bool | np.bool_):
             raise TypeError(f"{name} is {parameters[name]!r}: it must be True or False")
-    if detector.clip is not None and not (is_number(detector.clip) and 1e-9 <= detector.clip <= 1e9):
-        raise ValueError(f"clip is {detector.clip!r}: it must be a number from 1e-9 to 1e9, or None for no cap")
-    contamination = detector.contamination
+    clip = parameters.get("clip")
+    if clip is not None and not (is_number(clip) and 1e-9 <= clip <= 1e9):
+        raise ValueError(f"clip is {clip!r}: it must be a number from 1e-9 to 1e9, or None for no cap")
+    contamination = parameters.get("contamination", "auto")
     automatic = isinstance(contamination, str) and contamination == "auto"
     if not automatic and not (is_number(contamination) and 0 < contamination <= 0.5):
         raise ValueError(f"contamination is {contamination!r}: it must be a share above 0 and up to 0.5, or 'auto'")
-    max_features = detector.max_features
+    max_features = parameters.get("max_features")
     if isinstance(max_features, float) and not 0 < max_features <= 1:
         raise ValueError(f"max_features is {max_features!r}: a share must be above 0 and at most 1")
     if isinstance(max_features, str) and max_features != "sqrt":
         raise ValueError(f"max_features is {max_features!r}: give a number, a share, 'sqrt', or None for all features")
     if max_features is not None and not isinstance(max_features, float | str):
         check_whole_number("max_features", max_features, 1, None)
-    if isinstance(detector.random_state, int | float | np.number | str):
-        check_whole_number("random_state", detector.random_state, 0, LARGEST_SEED)
-    if detector.n_jobs is not None:
-        check_n_jobs(detector.n_jobs)
-    check_progress(detector.progress)
+    random_state = parameters.get("random_state")
+    if isinstance(random_state, int | float | np.number | str):
+        check_whole_number("random_state", random_state, 0, LARGEST_SEED)
+    if parameters.get("n_jobs") is not None:
+        check_n_jobs(parameters["n_jobs"])
+    check_progress(parameters.get("progress", False))

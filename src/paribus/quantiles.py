@@ -50,16 +50,12 @@ class QuantileJudge:
 
     def score_and_reach(self, rows: AskedRows) -> tuple[Floats, Floats]:
         """Partial scores, and the distances of the nearest and the farthest neighbour."""
-        raw, reach, _ = self._engine.score(
-            rows.context, rows.behavior, rows.fitted, False, rows.n_threads, rows.tick
-        )
+        raw, reach, _ = self._engine.score(rows.context, rows.behavior, rows.fitted, False, rows.n_threads, rows.tick)
         return scoring.rescale(raw, self._clip), reach
 
     def percentiles(self, rows: AskedRows) -> npt.NDArray[np.float64]:
-        """[row][behavioural feature][quantile]"""
-        *_, percentiles = self._engine.score(
-            rows.context, rows.behavior, rows.fitted, True, rows.n_threads, rows.tick
-        )
+        """Distributions: [row][behavioural feature][quantile]."""
+        *_, percentiles = self._engine.score(rows.context, rows.behavior, rows.fitted, True, rows.n_threads, rows.tick)
         assert percentiles is not None
         return percentiles
 

@@ -64,7 +64,7 @@ class ConditionalSurprise(ContextualDetector):
         y : ignored
         """
         start = time.perf_counter()
-        check_parameters(self)
+        check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
         table = Table(X)
         roles = assign_roles(table, self.contextual, self.behavioral, self.categorical)
@@ -97,6 +97,9 @@ class ConditionalSurprise(ContextualDetector):
         )
         self._remember(fitted, judge)
         return self
+
+    def _compared_with(self, plural: str = "") -> str:
+        return f"the {plural or 'rows'} like it"
 
     _memory_type = SurpriseMemory
 

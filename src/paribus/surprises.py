@@ -107,7 +107,7 @@ class SurpriseJudge:
                 self._given_all.append(ConditionalColumn(target, whole, features))
 
     def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> Floats:
-        """Learns from the table. Returns the partial scores of its rows; `tick` is told how many are as good as done."""
+        """Learns from the table. Returns the partial scores of its rows; `tick` is told how many would be done."""
         n_rows = len(self._rows)
         fitted = self.match(self._context, self._behavior)
         found = []
@@ -176,7 +176,7 @@ class SurpriseJudge:
         return np.asarray(both * (FULL_SCORE / (2.0 * (clip or DEFAULT_CLIP))))
 
     def percentiles(self, rows: AskedRows) -> npt.NDArray[np.float64]:
-        """[row][behavioural feature][quantile]"""
+        """Distributions: [row][behavioural feature][quantile]."""
         asked = self._asked(rows)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):

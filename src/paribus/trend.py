@@ -89,7 +89,7 @@ def _huber(matrix: Floats, target: Floats) -> tuple[Floats, Floats, Floats]:
     counts = np.ones(len(target))
     for _ in range(N_ROUNDS):
         weighted = matrix * counts[:, None]
-        inverse = np.linalg.inv(weighted.T @ matrix + ridge)
+        inverse: Floats = np.asarray(np.linalg.inv(weighted.T @ matrix + ridge), dtype=np.float64)
         coefficients = inverse @ (weighted.T @ target)
         distances = np.abs(target - matrix @ coefficients)
         deviation = NORMAL_MAD * float(np.median(distances))

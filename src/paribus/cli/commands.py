@@ -9,14 +9,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paribus.cli.columns import ChosenColumns, check_look, find_column
 from paribus.cli.messages import as_typed, note, warnings_as_notes
-from paribus.cli.options import RoleOptions, Source
+from paribus.cli.options import Method, RoleOptions, Source
 from paribus.cli.outputs import check_folder, check_outputs
 from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
@@ -31,7 +30,7 @@ from paribus.score_file import Scores, check_score_file, write_scores
 from paribus.table import NamedRows, Table
 
 if TYPE_CHECKING:
-    from paribus import QCAD
+    from paribus.frame import ContextualDetector
 
 # The report explains at least so many rows.
 REPORTED = 50
@@ -111,10 +110,10 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         check_score_file(out)
     check_outputs([source.file, str(model)], {"--out": out})
     with loading():
-        from paribus import QCAD, scoring
+        from paribus import load, scoring
 
-    detector = QCAD.load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
-    check_parameters(detector)
+    check_parameters({"n_jobs": n_jobs})
+    detector = load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
     if out is not None:
         check_score_file(out, detector.behavioral_features_)
     if detector._fitted.table.names is None:
@@ -186,13 +185,15 @@ def _fit(
     *,
     asked: str | None = None,
     out: Path | None = None,
-) -> tuple[QCAD, ReadTable]:
+) -> tuple[ContextualDetector, ReadTable]:
     """A detector that has learnt from the table.
 
     The work would be in vain without the row that is `asked` about, or with names that `out` cannot hold.
     """
     chosen = ChosenColumns(roles)
-    check_parameters(SimpleNamespace(progress=False, **parameters))
+    method, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
+    _check_method(method, parameters)
+    check_parameters(parameters)
     table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
@@ -200,9 +201,10 @@ def _fit(
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
         check_score_file(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
     with loading():
-        from paribus import QCAD
+        from paribus import QCAD, ConditionalSurprise
 
-    detector = QCAD(
+    make = {Method.SURPRISE: ConditionalSurprise, Method.QCAD: QCAD}[method]
+    detector: ContextualDetector = make(
         chosen.contextual or [],
         chosen.behavioral,
         categorical=chosen.categorical,
@@ -217,6 +219,19 @@ def _fit(
     scores = Scores(detector.anomaly_scores_, {}, -detector.offset_)
     _summarise(detector, table, scores, detector.fit_seconds_)
     return detector, table
+
+
+ONLY = {
+    Method.SURPRISE: {"min_samples_leaf", "max_samples"},
+    Method.QCAD: {"n_neighbors", "bootstrap", "min_samples_split", "n_quantiles", "scale_tails"},
+}
+"""Parameters that one method has and the other has not."""
+
+
+def _check_method(method: Method, parameters: dict[str, Any]) -> None:
+    for other, names in ONLY.items():
+        if other is not method and (strange := sorted(names & parameters.keys())):
+            raise ValueError(f"--{strange[0].replace('_', '-')} is for --method {other.value}: leave one of them out")
 
 
 def _labels(table: ReadTable, id: str | None) -> Any:
@@ -247,7 +262,7 @@ def _wants_bar() -> bool:
     return sys.stderr.isatty() and sys.stdout.isatty()
 
 
-def _summarise(detector: QCAD, table: ReadTable, scores: Scores, seconds: float) -> None:
+def _summarise(detector: ContextualDetector, table: ReadTable, scores: Scores, seconds: float) -> None:
     context = [plain(name) for name in detector.contextual_features_]
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
@@ -256,15 +271,14 @@ def _summarise(detector: QCAD, table: ReadTable, scores: Scores, seconds: float)
     found = f"{n_flagged:,} with a score above {score_text(scores.threshold)}"
     if n_flagged == 0 and known.size:
         found = none_above(scores.threshold, float(known.min()), float(known.max()))
-    group = "one" if detector.n_neighbors_ == 1 else f"{detector.n_neighbors_:,}"
     note(
-        f"{counted(table.n_rows, 'row')}, each compared with the {group} most like it in "
+        f"{counted(table.n_rows, 'row')}, each compared with {detector._compared_with()} in "
         f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
     )
 
 
 def _print_top(
-    detector: QCAD,
+    detector: ContextualDetector,
     table: ReadTable,
     scores: Scores,
     explanations: Sequence[Explanation],

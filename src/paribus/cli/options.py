@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -112,57 +113,103 @@ def roles(
     return RoleOptions(context or [], behavior or [], categorical or [], id)
 
 
+class Method(StrEnum):
+    """What the detector does."""
+
+    SURPRISE = "surprise"
+    QCAD = "qcad"
+
+
 def parameters(
-    n_neighbors: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Rows that each is compared with.  [default: half the rows, at most 500]"),
+    method: Annotated[
+        Method,
+        typer.Option(help="surprise: how improbable values are, by forests over all rows; qcad: the published method."),
+    ] = Method.SURPRISE,
+    n_trees: Annotated[
+        int | None, typer.Option(metavar="N", help="Trees per forest.  [default: 64; qcad: 100]")
     ] = None,
-    n_trees: Annotated[int, typer.Option(metavar="N", help="Trees per forest; the paper's tables use 10.")] = 100,
-    bootstrap: Annotated[bool, typer.Option(help="Whether each tree sees a bootstrap of them, or all.")] = True,
     max_features: Annotated[
-        str, typer.Option(metavar="N|SHARE|sqrt|all", help="Contextual columns that a split tries.")
-    ] = "all",
-    min_samples_split: Annotated[
-        int, typer.Option(metavar="N", help="A node with fewer distinct rows is a leaf.")
-    ] = 10,
-    n_quantiles: Annotated[int, typer.Option(metavar="N", help="Intervals that a distribution is cut into.")] = 100,
+        str | None,
+        typer.Option(metavar="N|SHARE|sqrt|all", help="Columns that a split tries.  [default: 0.7; qcad: all]"),
+    ] = None,
     clip: Annotated[
-        str,
-        typer.Option(metavar="NUMBER|none", help="The cap of a partial score, in widths of an even interval."),
-    ] = "10",
-    scale_tails: Annotated[
-        bool, typer.Option(help="Whether the score beyond all percentiles grows with the distance.")
-    ] = True,
+        str | None,
+        typer.Option(
+            metavar="NUMBER|none",
+            help="The cap of a partial score: nats, or for qcad widths of an even interval.  [default: 3; qcad: 10]",
+        ),
+    ] = None,
     contamination: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="SHARE|auto",
-            help="The share of rows to flag, up to 0.5; auto: those far above the other scores.",
+            help="The share of rows to flag, up to 0.5; auto: those far above the other scores.  [default: auto]",
         ),
-    ] = "auto",
+    ] = None,
     random_state: Annotated[
-        str, typer.Option(metavar="SEED|none", help="The same seed gives the same scores; none: a new one each time.")
-    ] = "0",
+        str | None,
+        typer.Option(
+            metavar="SEED|none",
+            help="The same seed gives the same scores; none: a new one each time.  [default: 0]",
+        ),
+    ] = None,
     n_jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for as many as there are cores.")] = -1,
+    min_samples_leaf: Annotated[
+        int | None, typer.Option(metavar="N", help="Rows in a leaf, at least.  [default: 4; not for qcad]")
+    ] = None,
+    max_samples: Annotated[
+        int | None, typer.Option(metavar="N", help="Rows per tree, at most.  [default: 32768; not for qcad]")
+    ] = None,
+    n_neighbors: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Rows that each is compared with.  [qcad only; default: half the rows, at most 500]"
+        ),
+    ] = None,
+    bootstrap: Annotated[
+        bool | None,
+        typer.Option("--bootstrap/--no-bootstrap", help="Whether trees see a bootstrap.  [qcad only; default: yes]"),
+    ] = None,
+    min_samples_split: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="A node with fewer distinct rows is a leaf.  [qcad only; default: 10]"),
+    ] = None,
+    n_quantiles: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Intervals that a distribution is cut into.  [qcad only; default: 100]"),
+    ] = None,
+    scale_tails: Annotated[
+        bool | None,
+        typer.Option(
+            "--scale-tails/--no-scale-tails",
+            help="Whether the score beyond all percentiles grows with the distance.  [qcad only; default: yes]",
+        ),
+    ] = None,
 ) -> dict[str, Any]:
-    """The parameters of the detector, besides its columns."""
-    return {
-        "n_neighbors": n_neighbors,
+    """The method, and those of its parameters that were given."""
+    given = {
         "n_trees": n_trees,
-        "bootstrap": bootstrap,
         "max_features": _number_or("--max-features", max_features, {"all": None, "sqrt": "sqrt"}),
-        "min_samples_split": min_samples_split,
-        "n_quantiles": n_quantiles,
         "clip": _number_or("--clip", clip, {NONE: None}),
-        "scale_tails": scale_tails,
         "contamination": _number_or("--contamination", contamination, {"auto": "auto"}),
         "random_state": _number_or("--random-state", random_state, {NONE: None}),
         "n_jobs": n_jobs,
+        "min_samples_leaf": min_samples_leaf,
+        "max_samples": max_samples,
+        "n_neighbors": n_neighbors,
+        "bootstrap": bootstrap,
+        "min_samples_split": min_samples_split,
+        "n_quantiles": n_quantiles,
+        "scale_tails": scale_tails,
     }
+    typed = {"max_features": max_features, "clip": clip, "random_state": random_state}
+    return {"method": method} | {name: value for name, value in given.items() if typed.get(name, value) is not None}
 
 
-def _number_or(option: str, text: str, words: dict[str, str | None]) -> int | float | str | None:
+def _number_or(option: str, text: str | None, words: dict[str, str | None]) -> int | float | str | None:
     """A whole number, a number with a point, or one of some words."""
+    if text is None:
+        return None
     if text.lower() in words:
         return words[text.lower()]
     for kind in (int, float):

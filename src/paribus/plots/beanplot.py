@@ -24,9 +24,9 @@ BEAN, BOX, TICK = 0.92, 0.16, 0.42
 class BeanplotDisplay:
     """Beanplots of behavioural features in the context of one row, side by side, each in its own units.
 
-    The pale shape is the density, estimated from the percentiles; short lines are the percentiles themselves; the box
-    holds the quartiles and the median; the black line is the actual value. A value far outside is drawn at the end of
-    the axis, with an arrow and its number.
+    The pale shape is the density, the detector's own or estimated from the percentiles; short lines are the
+    percentiles themselves; the box holds the quartiles and the median; the black line is the actual value. A value far
+    outside is drawn at the end of the axis, with an arrow and its number.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     high += 0.12 * (high - low) if feature.value > high else 0.0
     ax.set(xlim=(-1, 1), ylim=(low - margin, high + margin), xticks=[])
     heights = np.linspace(low, high, 400)
-    bean = BEAN * style.density(taus, heights)
+    bean = BEAN * feature.bean(heights)
     ax.fill_betweenx(heights, -bean, bean, where=bean > 0, color=style.PALE_ORANGE, linewidth=0)
     if taus[0] == taus[-1]:
         ax.hlines(taus[0], -BEAN, BEAN, color=style.PALE_ORANGE, linewidth=7)

@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from paribus.report import svg
-from paribus.shapes import bean_window, density
+from paribus.shapes import bean_window
 
 if TYPE_CHECKING:
     from paribus.explanation import BehaviorFeature
@@ -37,7 +37,7 @@ def beanplot(feature: BehaviorFeature) -> Markup:
     axis = min(WIDEST_AXIS, max(NARROWEST_AXIS, widest + 9))
     middle, half = (axis + WIDTH - 2) / 2, (WIDTH - axis - 10) / 2
     at = np.linspace(max(low, taus[0]), min(high, taus[-1]), N_POINTS)
-    widths = half * density(taus, at)
+    widths = half * feature.bean(at)
     heights = np.array([y(value) for value in at])
     bean = svg.polygon(np.append(middle + widths, middle - widths[::-1]), np.append(heights, heights[::-1]))
     if not widths.any():

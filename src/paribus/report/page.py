@@ -25,14 +25,14 @@ from paribus.report.summary import summarize
 from paribus.values import Kind
 
 if TYPE_CHECKING:
-    from paribus.detector import QCAD
     from paribus.fitted_view import FittedView
+    from paribus.frame import ContextualDetector
 
 DEFAULT_TITLE = "Unusual rows, given their circumstances"
 LONGEST_TITLE = 120
 
 
-def make_page(detector: QCAD, top: int, *, title: str | None = None, names: RowNames) -> bytes:
+def make_page(detector: ContextualDetector, top: int, *, title: str | None = None, names: RowNames) -> bytes:
     """The whole page, in UTF-8: as much as is useful, and no more than fits."""
     view = detector._get_view()
     explanations = detector.explain_all(top)
@@ -46,7 +46,12 @@ def make_page(detector: QCAD, top: int, *, title: str | None = None, names: RowN
             .render(
                 title=plain(title or DEFAULT_TITLE, LONGEST_TITLE),
                 summary=summarize(
-                    view, shown, detector.n_neighbors_, detector.fit_seconds_, detector.get_params(deep=False)
+                    view,
+                    shown,
+                    detector._compared_with("rows"),
+                    detector.n_neighbors_ if "n_neighbors" in detector.get_params(deep=False) else None,
+                    detector.fit_seconds_,
+                    detector.get_params(deep=False),
                 ),
                 anomalies=shown,
                 heading=names.heading,

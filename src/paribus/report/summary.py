@@ -43,7 +43,9 @@ class Summary:
 
     n_rows: int
     n_scored: int
-    n_neighbors: int
+    compared_with: str
+    n_neighbors: int | None
+    """How many rows each is compared with, if it is a matter of number."""
     n_flagged: int
     flagged_share: str
     threshold: float
@@ -81,7 +83,12 @@ class Summary:
 
 
 def summarize(
-    view: FittedView, shown: list[Anomaly], n_neighbors: int, seconds: float, parameters: Mapping[str, Any]
+    view: FittedView,
+    shown: list[Anomaly],
+    compared_with: str,
+    n_neighbors: int | None,
+    seconds: float,
+    parameters: Mapping[str, Any],
 ) -> Summary:
     """The facts about a fitted table."""
     n_rows, n_scored = len(view.scores), len(view.sorted_scores)
@@ -89,9 +96,11 @@ def summarize(
     leads = Counter(anomaly.feature_place for anomaly in shown)
     names = [plain(name, LONGEST_NAME) for name in view.behavior_names]
     n_missing = int(np.isnan(view.behavior).sum()) + sum(int(np.isnan(c.values).sum()) for c in view.context)
+    known = {} if n_neighbors is None else {"n_neighbors": n_neighbors}
     return Summary(
         n_rows=n_rows,
         n_scored=n_scored,
+        compared_with=compared_with,
         n_neighbors=n_neighbors,
         n_flagged=n_flagged,
         flagged_share=_share(n_flagged, n_scored),
@@ -110,7 +119,7 @@ def summarize(
         n_missing=n_missing,
         parameters=tuple(
             (name, plain(value, LONGEST_NAME))
-            for name, value in sorted({**parameters, "n_neighbors": n_neighbors}.items())
+            for name, value in sorted({**parameters, **known}.items())
             if name not in NOT_METHOD
         ),
         leading=tuple((place, names[place], count) for place, count in sorted(leads.items())),
