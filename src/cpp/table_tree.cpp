@@ -1,7 +1,7 @@
 #include "table_tree.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
 #include "random.hpp"
 
@@ -142,7 +142,7 @@ private:
             if (rank(keys_[i]) == rank(keys_[i + 1])) continue;
             consider(left, missing, feature, [&] { return between(column, rank(keys_[i]), rank(keys_[i + 1])); });
         }
-        consider_missing(missing, feature, column);
+        consider_missing(missing, feature);
         return true;
     }
 
@@ -166,7 +166,7 @@ private:
             left = left + sums_[bin];
             last = bin;
         }
-        consider_missing(missing, feature, column);
+        consider_missing(missing, feature);
         return true;
     }
 
@@ -180,9 +180,11 @@ private:
     }
 
     /// What is missing against what is not.
-    void consider_missing(const Sum &missing, std::uint16_t feature, const FeatureTable::Column &column) {
+    void consider_missing(const Sum &missing, std::uint16_t feature) {
         double gain;
-        if (missing.count > 0 && is_better(whole_ - missing, gain)) take(gain, feature, column.distinct.back(), false);
+        if (missing.count > 0 && is_better(whole_ - missing, gain)) {
+            take(gain, feature, std::numeric_limits<double>::infinity(), false);
+        }
     }
 
     bool try_categories(const FeatureTable::Column &column, std::uint16_t feature) {

@@ -211,7 +211,8 @@ class SurpriseJudge:
         is_category = self._encoding.categorical.astype(bool)
         with np.errstate(invalid="ignore", divide="ignore"):
             apart = np.abs(others - context) / np.where(self._ranges > 0, self._ranges, 1.0)
-        apart[:, is_category] = others[:, is_category] != context[is_category]
+        different = is_category | ~(self._ranges > 0)
+        apart[:, different] = others[:, different] != context[different]
         known = ~(np.isnan(others) | np.isnan(context))
         counted = known.sum(axis=1)
         return np.where(counted > 0, np.where(known, apart, 0.0).sum(axis=1) / np.maximum(counted, 1), 1.0)
