@@ -11,10 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from paribus import QCAD
+from paribus import QCAD, ConditionalSurprise
 
 
-@parametrize_with_checks([QCAD(contextual=[0])])  # type: ignore[untyped-decorator]
+@parametrize_with_checks([QCAD(contextual=[0]), ConditionalSurprise(contextual=[0], n_trees=8)])  # type: ignore[untyped-decorator]
 def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     """Tests what scikit-learn asks of every estimator; no failure is expected."""
     check(estimator)

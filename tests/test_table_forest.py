@@ -33,7 +33,7 @@ def make_table(seed: int, n_rows: int, n_values: int | None = None) -> tuple[Arr
 
 def make_forest(columns: Array, categorical: Array, target: Array, **changes: Any) -> Forest:
     n_usable = int((~np.isnan(target)).sum())
-    settings = {
+    settings: dict[str, Any] = {
         "features": np.arange(len(columns), dtype=np.uint16),
         "max_features": len(columns),
         "min_samples_leaf": 3,
@@ -105,11 +105,11 @@ def test_no_tree_that_has_seen_a_row_is_asked_about_it() -> None:
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     assert (np.diag(found) == 0).all()
     assert (found[:, :7] == 0).all()
-    first = weights_of(forest, rows, np.full(101, -1)).any(axis=0)
+    first = np.asarray(weights_of(forest, rows, np.full(101, -1)).any(axis=0))
     assert first.sum() == 47
     # The trees of a pair have no row in common.
     for row in range(101):
-        assert (found[row] > 0)[first].any() == (not first[row])
+        assert found[row, first].any() == (not first[row])
 
 
 @given(seed=st.integers(0, 2**32 - 1), width=st.floats(0.05, 2.0), least=st.floats(0.01, 100.0))

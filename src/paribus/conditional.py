@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from paribus.values import Floats
 Positions = npt.NDArray[np.int64]
 Features = npt.NDArray[np.uint16]
 Tick = Callable[[int], object]
+Number = TypeVar("Number", np.float64, np.int64)
 
 # Half a deviation of a normal distribution, as a share of its mean absolute deviation.
 WIDTH = 0.5 * np.sqrt(np.pi / 2.0)
@@ -25,7 +27,7 @@ WIDTH_OF_ALL = 0.3 * np.sqrt(np.pi / 2.0)
 # Values that stand for the whole column.
 MOST_ATOMS = 400
 # Values that stand for the distribution of one row.
-N_ATOMS = 100
+N_ATOMS = 50
 # Rows that tell as much of how a forest does as all of them would.
 ENOUGH_ROWS = 50_000
 ENOUGH_FOR_A_MEDIAN = 2_000
@@ -37,6 +39,9 @@ PEAK = 2.0 / (np.pi * np.sqrt(DEGREES_OF_FREEDOM))
 NEGLIGIBLE = 1e-12
 # A value that is farther off than this says is not more surprising.
 LEAST_DENSITY = float(np.finfo(np.float64).tiny)
+# Where a cumulative distribution is looked at, in widths of kernels around some of its atoms.
+STEPS = np.array([-16.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
+MOST_STEPS = 30
 # Small enough for the processor's cache.
 ROWS_AT_A_TIME = 1_000
 
@@ -71,19 +76,27 @@ class Density:
     scales: Floats
     weights: Floats
     """1 in all."""
+    lowest: float = -np.inf
+    """The values of the whole column lie between this one ..."""
+    highest: float = np.inf
+    """... and this one."""
 
     def __call__(self, at: Floats) -> Floats:
         """The density at some values."""
         return np.asarray(student(at[:, None], self.atoms, self.scales) @ self.weights)
 
+    def cumulative(self, at: Floats) -> Floats:
+        """The share below some values."""
+        away = (at[:, None] - self.atoms) / (self.scales * np.sqrt(DEGREES_OF_FREEDOM))
+        return np.asarray((0.5 + (away / (1.0 + away**2) + np.arctan(away)) / np.pi) @ self.weights)
+
     def percentiles(self, n: int) -> Floats:
-        """Of the values, without the kernels: from the smallest one, in n equal shares, to the largest."""
-        order = np.argsort(self.atoms, kind="stable")
-        order = order[self.weights[order] > NEGLIGIBLE]
-        reached = np.cumsum(self.weights[order])
-        # Shares that differ by rounding alone are equal.
-        places = np.searchsorted(reached, np.arange(n + 1) / n * reached[-1] - 1e-9)
-        return np.asarray(self.atoms[order][np.minimum(places, len(order) - 1)])
+        """From nearly the smallest value, in n equal shares, to nearly the largest; within the range of the column."""
+        some = np.argsort(self.atoms, kind="stable")[:: max(1, len(self.atoms) // MOST_STEPS)]
+        steps = np.unique(self.atoms[some, None] + self.scales[some, None] * STEPS)
+        # Half an interval from the ends, where the tails begin.
+        shares = np.clip(np.arange(n + 1) / n, 0.5 / n, 1.0 - 0.5 / n)
+        return np.asarray(np.interp(shares, self.cumulative(steps), steps).clip(self.lowest, self.highest))
 
 
 class WholeColumn:
@@ -94,7 +107,8 @@ class WholeColumn:
         n = min(len(values), MOST_ATOMS)
         self._has_all = n == len(values)
         self.atoms: Floats = values[((np.arange(n) + 0.5) / n * len(values)).astype(np.int64)]
-        self.is_constant = bool(values[0] == values[-1])
+        self.range = float(values[0]), float(values[-1])
+        self.is_constant = self.range[0] == self.range[1]
         # Between equal values any width will do.
         self.scale = WIDTH_OF_ALL * (mean_deviation(self.atoms) or mean_deviation(values) or 1.0)
 
@@ -275,7 +289,8 @@ class ConditionalColumn:
         """The smooth distribution of each row."""
         atoms = [view.atoms(asked, values) for view in self._views]
         scales = [view.scales(asked) for view in self._views]
-        whole = self._whole.atoms
+        whole = evenly(self._whole.atoms, 2 * N_ATOMS)
+        lowest, highest = self._whole.range
         counts = [len(whole), *([N_ATOMS] * len(self._views))]
         weights = np.repeat(self._shares / counts, counts)
         return [
@@ -283,6 +298,8 @@ class ConditionalColumn:
                 np.concatenate([whole, *(each[row] for each in atoms)]),
                 np.repeat([self._whole.scale, *(each[row] for each in scales)], counts),
                 weights,
+                lowest,
+                highest,
             )
             for row in range(len(asked.rows))
         ]
@@ -328,13 +345,13 @@ def mix(surprises: Floats, shares: Floats) -> Floats:
     return np.asarray(least - np.log(likelihood))
 
 
-def evenly(positions: Positions, most: int) -> Positions:
-    """Every so manieth position, so that no more than so many are left.
+def evenly(values: npt.NDArray[Number], most: int) -> npt.NDArray[Number]:
+    """Some of the values, evenly spread: no more than so many.
 
     >>> evenly(np.arange(10), 4)
     array([0, 3, 6, 9])
     """
-    return positions[:: -(-len(positions) // most)]
+    return values[:: -(-len(values) // most)]
 
 
 def student(values: Floats, centers: Floats, scale: float | Floats) -> Floats:

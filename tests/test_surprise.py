@@ -1,0 +1,255 @@
+"""ConditionalSurprise: what it finds, what it says, and what it promises."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.stats import t as student_t
+
+from paribus import QCAD, ConditionalSurprise, load
+from paribus.conditional import Asked, Density, WholeColumn, fit_shares, mix, student
+from paribus.trend import fit_trend
+from tables import BEHAVIOR, CONTEXT, mixed_table
+
+Array = np.ndarray[Any, Any]
+
+
+def wavy_table(n: int = 600, seed: int = 0, together: float = 0.3) -> pd.DataFrame:
+    """Two behaviours that follow the context along a curve, and each other by so much."""
+    random = np.random.default_rng(seed)
+    place, kind = random.uniform(-2, 2, n), random.choice(["a", "b"], n)
+    level = 2 * np.sin(place) + np.where(kind == "b", 2.0, 0.0)
+    shared = random.normal(size=n)
+    return pd.DataFrame(
+        {
+            "place": place,
+            "kind": kind,
+            "warm": level + together * shared + 0.05 * random.normal(size=n),
+            "loud": 5 * level - 5 * together * shared + 0.25 * random.normal(size=n),
+        }
+    )
+
+
+def wavy_detector(**changes: Any) -> ConditionalSurprise:
+    return ConditionalSurprise(["place", "kind"], ["warm", "loud"], **changes)
+
+
+def test_it_finds_what_is_ordinary_overall_and_strange_for_its_context() -> None:
+    """Tests rows that have the values of others far away: they occur, but not there, and are in the top 2 %."""
+    table = wavy_table()
+    order = table["place"].argsort()
+    here, there = order[5:80:15].to_numpy(), order[-80:-5:15].to_numpy()
+    table.loc[here, ["warm", "loud"]] = table.loc[there, ["warm", "loud"]].to_numpy()
+    highest = np.argsort(-wavy_detector().fit(table).anomaly_scores_)[:12]
+    assert set(here) <= set(highest)
+
+
+def test_it_finds_values_that_do_not_go_together() -> None:
+    """Tests a row whose every value is plausible in its context: together they are not, and the words say so."""
+    table = wavy_table(together=1.0)
+    level = 2 * np.sin(table.loc[0, "place"]) + (2.0 if table.loc[0, "kind"] == "b" else 0.0)
+    table.loc[0, ["warm", "loud"]] = [level + 1.2, 5 * level + 6.0]
+    detector = wavy_detector().fit(table)
+    explanation = detector.explain(0)
+    assert explanation.rank <= 30
+    leading = explanation.leading
+    assert leading.surprise is not None
+    assert (leading.surprise.given_all or 0.0) > 5 > leading.surprise.given_context
+    assert "times given the other behaviour too" in explanation.sentence
+    assert QCAD(["place", "kind"], ["warm", "loud"], n_trees=10).fit(table).explain(0).rank > 60
+
+
+def test_scores_of_new_rows_are_those_of_fitted_ones() -> None:
+    """Tests that a fitted row gets its own score again, in any company, and that twins score alike."""
+    table = pd.concat([wavy_table(200), wavy_table(200)[:20]], ignore_index=True)
+    detector = wavy_detector(n_trees=16).fit(table)
+    np.testing.assert_array_equal(detector.anomaly_score(table), detector.anomaly_scores_)
+    np.testing.assert_array_equal(detector.anomaly_score(table[50:60]), detector.anomaly_scores_[50:60])
+    np.testing.assert_array_equal(detector.anomaly_scores_[:20], detector.anomaly_scores_[200:])
+    np.testing.assert_allclose(detector.partial_scores_.mean(axis=1), detector.anomaly_scores_)
+
+
+def test_threads_and_copies_change_nothing(tmp_path: Path) -> None:
+    """Tests the same bits on two threads, from a pickle and from a file; and other bits with another seed."""
+    table = mixed_table(150)
+    detector = ConditionalSurprise(CONTEXT, BEHAVIOR, n_trees=16, n_jobs=1).fit(table)
+    again = ConditionalSurprise(CONTEXT, BEHAVIOR, n_trees=16, n_jobs=2).fit(table)
+    np.testing.assert_array_equal(again.anomaly_scores_, detector.anomaly_scores_)
+    other = ConditionalSurprise(CONTEXT, BEHAVIOR, n_trees=16, random_state=1).fit(table)
+    assert (other.anomaly_scores_ != detector.anomaly_scores_).any()
+    detector.save(tmp_path / "m.paribus")
+    new = mixed_table(40, seed=7)
+    expected = detector.anomaly_score(new)
+    copies: list[Any] = [pickle.loads(pickle.dumps(detector)), load(tmp_path / "m.paribus")]
+    copies.append(ConditionalSurprise.load(tmp_path / "m.paribus"))
+    for copy in copies:
+        np.testing.assert_array_equal(copy.anomaly_score(new), expected)
+        assert str(copy.explain(3)) == str(detector.explain(3))
+        np.testing.assert_array_equal(copy.percentiles(new), detector.percentiles(new))
+
+
+def test_a_model_of_the_other_detector_is_named(tmp_path: Path) -> None:
+    """Tests that each class refuses the other's file, and that paribus.load reads both."""
+    table = mixed_table(60)
+    for here, there in ((QCAD, ConditionalSurprise), (ConditionalSurprise, QCAD)):
+        path = tmp_path / f"{here.__name__}.paribus"
+        here(CONTEXT, BEHAVIOR, n_trees=4).fit(table).save(path)
+        assert type(load(path)) is here
+        with pytest.raises(ValueError, match=f"another detector than {there.__name__}: paribus.load reads any"):
+            there.load(path)
+
+
+def test_missing_values_constants_and_unseen_categories() -> None:
+    """Tests that gaps are taken as they come: no score without behaviour, the others from what there is."""
+    table = mixed_table(120)
+    table.loc[:3, BEHAVIOR[0]] = np.nan
+    table.loc[2, BEHAVIOR] = np.nan
+    table.loc[5:20, CONTEXT[0]] = np.nan
+    table["flat"] = 3.0
+    with pytest.warns(UserWarning, match="'flat' is 3 in every row, so it scores 0"):
+        detector = ConditionalSurprise(CONTEXT, [*BEHAVIOR, "flat"], n_trees=8).fit(table)
+    partial = detector.partial_scores_
+    assert np.isnan(partial[BEHAVIOR[0]].to_numpy()[:4]).all()
+    assert (partial["flat"] == 0).all()
+    assert np.isfinite(detector.anomaly_scores_).all()
+    new = table[:3].assign(site="never seen")
+    assert np.isfinite(detector.anomaly_score(new)).all()
+    assert "flat" in str(detector.explain(30).features.to_string())
+
+
+def test_one_behavioural_feature_is_not_capped() -> None:
+    """Tests that scores grow on beyond the cap when there is nobody to dictate to."""
+    table = wavy_table(300)
+    table.loc[0, "warm"] = 50.0
+    detector = ConditionalSurprise(["place", "kind"], ["warm"], n_trees=16).fit(table)
+    assert detector.anomaly_scores_.argmax() == 0
+    assert detector.anomaly_scores_[0] > 100
+    surprise = detector.explain(0).leading.surprise
+    assert surprise is not None
+    assert surprise.given_all is None
+    assert "less likely than usual given the context" in detector.explain(0).sentence
+
+
+def test_the_cap_limits_each_half_of_a_partial_score() -> None:
+    """Tests that 100 is the most, and that without a cap it is not."""
+    table = wavy_table(300)
+    table.loc[0, "warm"] = 1e6
+    assert wavy_detector(n_trees=16).fit(table).partial_scores_["warm"][0] == pytest.approx(100.0)
+    assert wavy_detector(n_trees=16, clip=None).fit(table).partial_scores_["warm"][0] > 500
+    assert (wavy_detector(n_trees=16).fit(table).partial_scores_ >= 0).to_numpy().all()
+
+
+def test_reference_rows_are_those_that_share_leaves() -> None:
+    """Tests that an explanation's group is like the row, leaves the row out, and adds up."""
+    detector = wavy_detector().fit(wavy_table())
+    explanation = detector.explain(7)
+    assert 7 not in explanation.reference_positions
+    assert (np.diff(explanation.reference_distances) >= 0).all()
+    assert explanation.leading.weights.sum() == pytest.approx(1.0)
+    table = wavy_table()
+    group = table.iloc[explanation.reference_positions]
+    weights = explanation.leading.weights
+    assert weights[(group["kind"] == table.loc[7, "kind"]).to_numpy()].sum() > 0.9
+    spread = weights @ np.abs(group["place"].to_numpy() - table.loc[7, "place"])
+    assert spread < 0.5 * np.abs(table["place"] - table.loc[7, "place"]).mean()
+
+
+def test_percentiles_are_calibrated() -> None:
+    """Tests that about 90 % of rows lie within what the detector says 90 % do."""
+    table = wavy_table(1000)
+    detector = wavy_detector().fit(table)
+    percentiles = detector.percentiles(table)
+    for feature, name in enumerate(["warm", "loud"]):
+        inside = (table[name] >= percentiles[:, feature, 5]) & (table[name] <= percentiles[:, feature, 95])
+        assert 0.85 < inside.mean() < 0.96
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_trees": 0}, "n_trees is 0"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf is 0"),
+        ({"max_samples": 1.5}, "max_samples is 1.5"),
+        ({"clip": -1}, "clip is -1"),
+        ({"max_features": 2.0}, "max_features is 2.0"),
+        ({"contamination": 0.7}, "contamination is 0.7"),
+    ],
+)
+def test_bad_parameters(parameters: Any, message: str) -> None:
+    """Tests that each is said in a sentence before the work starts."""
+    with pytest.raises((TypeError, ValueError), match=message):
+        wavy_detector(**parameters).fit(wavy_table(50))
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_views=st.integers(1, 4))
+def test_shares_are_the_most_likely_ones(seed: int, n_views: int) -> None:
+    """Tests the shares of views against a general optimizer."""
+    surprises = np.random.default_rng(seed).normal(size=(n_views, 40))
+    shares = fit_shares(surprises)
+    assert shares.sum() == pytest.approx(1.0)
+
+    def cost(logits: Array) -> float:
+        weights = np.exp(logits - logits.max())
+        return float(mix(surprises, weights / weights.sum()).mean())
+
+    best = minimize(cost, np.zeros(n_views)).fun
+    assert mix(surprises, shares).mean() <= best + 0.01
+
+
+def test_the_kernel_is_students_t() -> None:
+    """Tests the density against scipy, and that a smooth distribution has an area of 1."""
+    at = np.linspace(-9, 9, 50)
+    np.testing.assert_allclose(student(at, np.array(1.0), 2.0), student_t.pdf(at, 3, loc=1.0, scale=2.0))
+    density = Density(np.array([0.0, 5.0]), np.array([1.0, 0.5]), np.array([0.25, 0.75]))
+    wide = np.linspace(-400, 400, 400_001)
+    assert np.trapezoid(density(wide), wide) == pytest.approx(1.0, abs=1e-4)
+    near = np.linspace(-9, 9, 2001)
+    np.testing.assert_allclose(np.gradient(density.cumulative(near), near), density(near), atol=1e-3)
+    taus = density.percentiles(20)
+    np.testing.assert_allclose(density.cumulative(taus)[1:-1], np.arange(1, 20) / 20, atol=0.02)
+    bounded = Density(density.atoms, density.scales, density.weights, -0.5, 5.5)
+    np.testing.assert_array_equal(bounded.percentiles(20), taus.clip(-0.5, 5.5))
+
+
+def test_the_whole_column_does_not_count_the_row_itself() -> None:
+    """Tests the leave-one-out density of a column against a plain sum."""
+    values = np.array([1.0, 2.0, 2.0, 7.0])
+    whole = WholeColumn(values)
+    found = whole.surprises(Asked(np.empty((4, 0)), np.array([0, 1, -1, 3])), values)
+    for row, is_own in enumerate([True, True, False, True]):
+        others = np.delete(values, row) if is_own else values
+        assert found[row] == pytest.approx(-np.log(student(values[row], others, whole.scale).mean()))
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_residuals_are_those_without_the_row(seed: int) -> None:
+    """Tests the closed form of leaving a row out against fitting without it (no row is far off, so all count fully)."""
+    random = np.random.default_rng(seed)
+    rows = np.column_stack([random.normal(size=60), random.integers(3, size=60)])
+    target = 2.0 * rows[:, 0] + rows[:, 1] + random.uniform(-1, 1, 60)
+    categorical = np.array([0, 1], dtype=np.uint8)
+    _, residuals = fit_trend(rows, categorical, target)
+    keep = np.arange(60) != 5
+    without, _ = fit_trend(rows[keep], categorical, target[keep])
+    assert residuals[5] == pytest.approx(target[5] - without.predict(rows[5:6])[0], abs=0.15)
+
+
+def test_a_trend_ignores_gross_errors_and_gaps() -> None:
+    """Tests that some absurd values do not bend the line, and that a missing column adds nothing."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(300, 2))
+    target = 4.0 * rows[:, 0] - rows[:, 1] + 0.1 * random.normal(size=300)
+    target[:15] = 1e5
+    rows[100, 0] = np.nan
+    trend, residuals = fit_trend(rows, np.zeros(2, dtype=np.uint8), target)
+    np.testing.assert_allclose(trend.slopes, [4.0, -1.0], atol=0.2)
+    assert np.median(np.abs(residuals)) < 0.5
+    assert np.isfinite(trend.predict(np.array([[np.nan, np.nan]]))).all()
