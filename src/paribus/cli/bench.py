@@ -126,6 +126,28 @@ def ablation(
 
 
 @app.command()
+def heldout(
+    detectors: Detectors = None,
+    datasets: Datasets = None,
+    trials: Trials = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quick: Quick = False,
+    retry_failed: Retry = False,
+    results: Folder = DEFAULT_FOLDER,
+) -> None:
+    """Run the detectors on tables that played no part in any choice, with anomalies of five kinds."""
+    from paribus.evaluation import experiments
+    from paribus.evaluation.heldout import heldout_sets
+
+    chosen = _choose("--detector", detectors, list(experiments.METHODS), experiments.COMPARED)
+    known = heldout_sets()
+    names = _choose("--dataset", datasets, known, experiments.QUICK_HELDOUT if quick else known)
+    tasks = experiments.heldout_tasks(chosen, names, trials or (experiments.QUICK_TRIALS if quick else None))
+    _run("heldout", tasks, results, seed, jobs, retry_failed)
+
+
+@app.command()
 def page(
     target: Annotated[
         Path, typer.Argument(metavar="PAGE", help="A Markdown page with marks where the parts go.")

@@ -17,6 +17,7 @@ from paribus.table import Columns, Floats, Table
 
 # What the paper adds or takes away, in ranges of the feature.
 LEAST_PERTURBATION, MOST_PERTURBATION = 0.1, 0.5
+SMALL_PERTURBATION = 0.05, 0.15
 # Kuo et al. scale the feature to [18, 30], and add up to 50.
 MOST_SHIFT = 50 / (30 - 18)
 # Song et al. take the farthest of so many others, or of a quarter of the rows if that is less.
@@ -41,6 +42,8 @@ def inject(
     gets the behaviour of another, the one of 50 random rows (of a quarter of the table if that is less) whose scaled
     behaviour is farthest from its own. "shift" is that of Kuo et al. (2018): a number that is uniform on [0, 50 / 12]
     is added to the scaled value, which is their [0, 50] on the scale from 18 to 30; here to each behavioural feature.
+    "single" perturbs one behavioural feature of each row, drawn at random, and "small" perturbs all by no more than
+    0.05 to 0.15.
 
     Rows are replaced, as in the paper, never added, and nothing is cut at the ends of a range. The result is in the
     units of the table, so that a person can read it; scaled to [0, 1] by the old range it is the paper's. Missing
@@ -57,7 +60,7 @@ def inject(
     seed : int
         The same seed gives the same injection.
     scheme : str
-        "perturb", "swap" or "shift".
+        "perturb", "swap", "shift", "single" or "small".
 
     Returns
     -------
@@ -106,10 +109,29 @@ def _ranges(behavior: Floats) -> Floats:
     return np.where(missing.all(axis=0), 0.0, highest - lowest)
 
 
-def _perturb(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+def _perturb(
+    random: np.random.RandomState,
+    behavior: Floats,
+    ranges: Floats,
+    chosen: Rows,
+    least: float = LEAST_PERTURBATION,
+    most: float = MOST_PERTURBATION,
+) -> Floats:
     shape = (len(chosen), len(ranges))
-    size = random.uniform(LEAST_PERTURBATION, MOST_PERTURBATION, size=shape)
+    size = random.uniform(least, most, size=shape)
     return behavior[chosen] + np.where(random.randint(2, size=shape) == 1, size, -size) * ranges
+
+
+def _small(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    return _perturb(random, behavior, ranges, chosen, *SMALL_PERTURBATION)
+
+
+def _single(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    perturbed = _perturb(random, behavior, ranges, chosen)
+    # Of the features that can be changed.
+    wish = np.where(np.isnan(perturbed) | (ranges <= 0), -1.0, random.uniform(size=perturbed.shape))
+    is_drawn = wish == wish.max(axis=1, keepdims=True)
+    return np.where(is_drawn, perturbed, behavior[chosen])
 
 
 def _shift(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
@@ -136,6 +158,8 @@ SCHEMES: dict[str, Callable[[np.random.RandomState, Floats, Floats, Rows], Float
     "perturb": _perturb,
     "swap": _swap,
     "shift": _shift,
+    "single": _single,
+    "small": _small,
 }
 
 
