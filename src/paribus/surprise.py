@@ -23,7 +23,73 @@ from paribus.table import Columns, Table
 
 
 class ConditionalSurprise(ContextualDetector):
-    """Finds rows that are improbable given their context."""
+    """Finds rows that are improbable given their context.
+
+    For each behavioural feature it learns the distribution of its values given the context, and given the context and
+    all other behavioural features, from forests over the whole table. A row's score is how much more surprising its
+    values are than usual: minus the logarithm of a smooth density, above what is usual in the table. So it finds values
+    that are strange for their circumstances, and values that are each plausible but do not go together. Each row is
+    judged by trees that have not seen it. docs/surprise.md has the method in full.
+
+    Parameters
+    ----------
+    contextual : list of names or positions
+        The columns that are circumstances: numbers or categories, missing values allowed.
+    behavioral : list of names or positions, optional
+        The columns that are behaviour: numbers, missing values allowed. By default every other numeric column.
+    categorical : list of names or positions, optional
+        Contextual columns of numbers that are categories. Text, categories and booleans always are.
+    n_trees : int
+        Trees per forest. They come in pairs on separate rows, and each row is judged by one tree of each pair.
+    max_features : int, float, "sqrt" or None
+        The columns that a split tries: a number, a share, the square root of their number, or all.
+    min_samples_leaf : int
+        The rows that a leaf has at least.
+    max_samples : int
+        The rows that a tree is grown on at most; half of the table if that is less.
+    clip : float or None
+        The cap of a surprise, in nats: with 3, a value that is 20 times less likely than usual counts as much as one
+        that is a million times less likely. It keeps one extreme feature from outvoting all others; with a single
+        behavioural feature it does nothing but set the scale.
+    contamination : float or "auto"
+        The share of rows to be flagged, up to 0.5; or "auto" for those above Tukey's outer fence of the scores.
+    random_state : int, RandomState or None
+        Seeds the samples and the columns that splits try. The same data, parameters and seed give the same bits, on any
+        number of threads.
+    n_jobs : int
+        Threads; -1 for as many as there are cores.
+    progress : bool or callable
+        True for a bar, or a function of the rows done and the rows in all.
+
+    Attributes
+    ----------
+    anomaly_scores_ : array of shape (rows,)
+        Higher is more anomalous. 0 is no more surprising than usual; of several features, 100 is a row whose every
+        value is at the cap, given the context and given all. NaN for a row without behaviour.
+    partial_scores_ : table of rows x behavioural features
+        What each feature contributes, in the type of the fitted table: the mean of a row's partial scores is its score.
+    labels_ : array of shape (rows,)
+        -1 for an anomaly, 1 for a normal row.
+    offset_ : float
+        Minus the score above which a row is an anomaly.
+    n_neighbors_ : int
+        The rows that a reference group has at most.
+    fit_seconds_ : float
+        How long the fit took.
+    contextual_features_, behavioral_features_ : list of str
+        Their names (positions, as text, if the table had none).
+    categories_ : dict
+        The categories of each contextual feature that has some, sorted.
+
+    Examples
+    --------
+    >>> from paribus import ConditionalSurprise, datasets
+    >>> weather = datasets.load("weather")
+    >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+    >>> strangest = detector.anomaly_scores_.argmax()
+    >>> {name: column[strangest] for name, column in weather.table.items()}
+    {'month': 'July', 'elevation': 60.0, 'zone': 'coast', 'temperature': -2.5, 'rain': 14.0, 'wind': 20.5}
+    """
 
     def __init__(
         self,
