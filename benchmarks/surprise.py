@@ -1,0 +1,171 @@
+"""How fast ConditionalSurprise is: a million rows, new rows, and one forest next to quantile-forest's.
+
+Writes `surprise.json` next to this file, and a table of docs/performance.md from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from quantile_forest import RandomForestQuantileRegressor
+
+from paribus import ConditionalSurprise
+from paribus._core import FeatureTable, Forest
+from paribus.evaluation.markdown import rewrite_part
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "surprise.json"
+PAGE = HERE.parent / "docs" / "performance.md"
+N_CONTEXTUAL = N_BEHAVIORAL = 5
+N_TREES, MIN_SAMPLES_LEAF, N_QUANTILES = 64, 4, 101
+
+
+def make_table(n_rows: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Five circumstances, and five behaviours that follow from them along curves."""
+    random = np.random.default_rng(seed)
+    context = random.normal(size=(n_rows, N_CONTEXTUAL))
+    slopes = np.random.default_rng(1).normal(size=(N_CONTEXTUAL, N_BEHAVIORAL))
+    behavior = np.sin(context @ slopes) + 0.1 * random.normal(size=(n_rows, N_BEHAVIORAL))
+    return np.hstack([context, behavior])
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long it takes."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+# Linux's own record of a process: its parent's memory is not in it.
+FIT = """
+import re, sys, time
+import numpy as np
+sys.path.insert(0, sys.argv[2])
+from surprise import N_CONTEXTUAL, make_table
+from paribus import ConditionalSurprise
+table = make_table(int(sys.argv[1]))
+start, busy = time.perf_counter(), time.process_time()
+ConditionalSurprise(list(range(N_CONTEXTUAL))).fit(table)
+peak = re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]
+print(time.perf_counter() - start, time.process_time() - busy, peak)
+"""
+
+
+def fit(n_rows: int) -> dict[str, Any]:
+    """Fits and scores a table in a process of its own."""
+    command = [sys.executable, "-c", FIT, str(n_rows), str(HERE)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    elapsed, busy, kilobytes = (float(each) for each in re.findall(r"[\d.e+-]+", output))
+    print(f"{n_rows:,} rows: {elapsed:.1f} s, {busy:.1f} s of processors, {kilobytes / 1024:.0f} MB", flush=True)
+    return {"rows": n_rows, "seconds": elapsed, "processor_seconds": busy, "megabytes": kilobytes / 1024}
+
+
+def score_new_rows(n_rows: int, n_new: int) -> dict[str, Any]:
+    """Rows a second, against a fitted table."""
+    detector = ConditionalSurprise(list(range(N_CONTEXTUAL))).fit(make_table(n_rows))
+    new = make_table(n_new, seed=2)
+    times = [seconds(lambda: detector.anomaly_score(new)) for _ in range(3)]
+    rate = n_new / float(np.median(times))
+    print(f"{rate:,.0f} new rows a second against {n_rows:,}", flush=True)
+    return {"rows": n_rows, "new_rows": n_new, "rows_per_second": rate}
+
+
+def beside_quantile_forest(n_rows: int, n_rounds: int) -> dict[str, Any]:
+    """One forest: grown, and asked out of bag for 101 quantiles of every row, side by side."""
+    table = make_table(n_rows)
+    context, target = np.ascontiguousarray(table[:, :N_CONTEXTUAL]), np.ascontiguousarray(table[:, N_CONTEXTUAL])
+    cores = int(cpu_count())
+    everybody = np.arange(n_rows)
+
+    def ours() -> None:
+        features = FeatureTable(np.ascontiguousarray(context.T), np.zeros(N_CONTEXTUAL, dtype=np.uint8))
+        used = np.arange(N_CONTEXTUAL, dtype=np.uint16)
+        forest = Forest(features, target, used, 4, MIN_SAMPLES_LEAF, N_TREES // 2, n_rows // 2, 0, cores)
+        forest.quantiles(context, everybody, N_QUANTILES, cores)
+
+    def theirs() -> None:
+        # As many trees, on as many rows, tried as many features: as many of them are out of bag for a row.
+        forest = RandomForestQuantileRegressor(
+            n_estimators=N_TREES,
+            min_samples_leaf=MIN_SAMPLES_LEAF,
+            max_features=4,
+            max_samples=0.5,
+            max_samples_leaf=None,
+            n_jobs=cores,
+            random_state=0,
+        )
+        forest.fit(context, target)
+        forest.predict(context, quantiles=np.linspace(0, 1, N_QUANTILES).tolist(), oob_score=True)
+
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for _ in range(n_rounds):
+        times["ours"].append(seconds(ours))
+        times["theirs"].append(seconds(theirs))
+    mine, other = (float(np.median(each)) for each in times.values())
+    print(f"{n_rows:,} rows: {mine:.1f} s, quantile-forest {other:.1f} s, {other / mine:.1f} times", flush=True)
+    return {"rows": n_rows, "seconds": mine, "peer_seconds": other, "times_faster": other / mine}
+
+
+def measure(quick: bool) -> dict[str, Any]:
+    """Everything."""
+    sizes = [5_000] if quick else [10_000, 100_000, 1_000_000]
+    return {
+        "cores": int(cpu_count()),
+        "peer": beside_quantile_forest(5_000 if quick else 50_000, 1 if quick else 3),
+        "new_rows": score_new_rows(5_000 if quick else 50_000, 5_000 if quick else 50_000),
+        "fits": [fit(size) for size in sizes],
+    }
+
+
+def write_page(results: dict[str, Any]) -> None:
+    """Puts the table into docs/performance.md, between its marks."""
+    peer, new = results["peer"], results["new_rows"]
+    lines = [
+        f"Measured on {results['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioural features, "
+        "the default parameters.",
+        "",
+        "| rows | fit and score | processor time | peak memory of the process |",
+        "| --- | --- | --- | --- |",
+    ]
+    for each in results["fits"]:
+        lines.append(
+            f"| {each['rows']:,} | {each['seconds']:,.1f} s | {each['processor_seconds']:,.1f} s "
+            f"| {each['megabytes']:,.0f} MB |"
+        )
+    lines += [
+        "",
+        f"New rows against {new['rows']:,} fitted ones: **{new['rows_per_second']:,.0f} a second**.",
+        "",
+        f"One forest of {N_TREES} trees on {peer['rows']:,} rows, grown and asked for {N_QUANTILES} quantiles of each row "
+        f"by trees that have not seen it: {peer['seconds']:.1f} s; quantile-forest, with as many trees on as many rows: "
+        f"{peer['peer_seconds']:.1f} s, **{peer['times_faster']:.1f} times** as long.",
+    ]
+    rewrite_part(PAGE, "surprise", lines)
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
+    parser.add_argument("--page-only", action="store_true", help="write the page again from surprise.json")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        measure(quick=True)
+        return
+    if not arguments.page_only:
+        RESULTS.write_text(json.dumps(measure(quick=False), indent=2) + "\n", encoding="utf-8")
+    write_page(json.loads(RESULTS.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()
