@@ -146,9 +146,9 @@ def write_page(results: dict[str, Any]) -> None:
         "",
         f"New rows against {new['rows']:,} fitted ones: **{new['rows_per_second']:,.0f} a second**.",
         "",
-        f"One forest of {N_TREES} trees on {peer['rows']:,} rows, grown and asked for {N_QUANTILES} quantiles of each row "
-        f"by trees that have not seen it: {peer['seconds']:.1f} s; quantile-forest, with as many trees on as many rows: "
-        f"{peer['peer_seconds']:.1f} s, **{peer['times_faster']:.1f} times** as long.",
+        f"One forest of {N_TREES} trees on {peer['rows']:,} rows, grown and asked for {N_QUANTILES} quantiles of each "
+        f"row by trees that have not seen it: {peer['seconds']:.1f} s; quantile-forest, with as many trees on as many "
+        f"rows: {peer['peer_seconds']:.1f} s, **{peer['times_faster']:.1f} times** as long.",
     ]
     rewrite_part(PAGE, "surprise", lines)
 
