@@ -176,6 +176,53 @@ def test_without_roles_the_columns_are_listed(days: Path, tmp_path: Path) -> Non
     assert code == 0, err
 
 
+def suggestion(out: str) -> str:
+    return next(line for line in out.splitlines() if line.startswith("  paribus detect "))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("--top.csv", []),
+        ("two\nlines  and 'quotes'.csv", []),
+        ("t.csv", ["--no-header"]),
+        ("t.csv", ["--header", "--encoding", "utf-16-le"]),
+        ("t.csv", ["--missing", "-9", "--missing", "no value", "--separator", ","]),
+        ("t.csv", ["--separator", "tab"]),
+        ("t.csv", ["--separator", "\t"]),
+        ("sqlite:///w.db", ["--sql", "days"]),
+        ("sqlite:///w.db", ["--sql", "SELECT *\n  FROM days -- all\n WHERE a < 'x'"]),
+    ],
+)
+def test_the_suggested_command_reads_the_table_in_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: list[str]
+) -> None:
+    """Tests that what is suggested runs in a shell as it is, and has the options that were given."""
+    separator = "\t" if options[-1:] in (["tab"], ["\t"]) else ","
+    lines = [separator.join(["a", "k", "x", "y"])]
+    lines += [separator.join([str(row % 3), f"k{row % 2}", f"{row * 1.5}", "-9"]) for row in range(30)]
+    if name == "sqlite:///w.db":
+        with sqlite3.connect(tmp_path / "w.db") as connection:
+            connection.execute("CREATE TABLE days (a, k, x)")
+            connection.executemany("INSERT INTO days VALUES (?, ?, ?)", [(i % 3, f"k{i % 2}", i * 1.5) for i in range(30)])
+        connection.close()
+    else:
+        encoding = "utf-16-le" if "utf-16-le" in options else "utf-8"
+        text = "\n".join(lines[1:] if "--no-header" in options else lines)
+        (tmp_path / name).write_text(text, encoding=encoding)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = invoke("detect", *options, "--", name)
+    assert code == 0, err
+    words = subprocess.run(
+        ["bash", "-c", "printf '%s\\0' " + suggestion(out).strip()], capture_output=True, check=True, text=True
+    ).stdout.split("\0")
+    typed = [word for word in words if word in options]
+    assert sorted(typed) == sorted(options)
+    code, out, err = invoke(*words[1:-1], "--n-trees", 2)
+    assert code == 0, err
+    assert "30 rows" in err
+
+
 def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> None:
     """Tests that a saved model scores the rows it knows as they were scored, and new ones against them."""
     result = run("fit", days, *ROLES, *QUICK, "--id", "station", "--model", "m.paribus", cwd=tmp_path)
@@ -237,6 +284,14 @@ def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Pat
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("row s137: score ")
     assert "\x1b" not in result.stdout
+    lines = result.stdout.splitlines()
+    explanation = scores_of(days).explain(137)
+    assert explanation.sentence in lines[1]
+    assert all("\t" in line and line == line.strip() for line in lines[2 + len(explanation.warnings) :])
+    assert [line.split("\t")[0] for line in lines[-8:]] == [
+        *("behaviour", *(feature.name for feature in explanation.behavior)),
+        *("context", *(feature.name for feature in explanation.context)),
+    ]
     names = [f"s137-{kind}.{each}" for kind in ("behaviour", "context") for each in ("png", "svg")]
     assert sorted(os.listdir(tmp_path / "pictures")) == names
     assert (tmp_path / "pictures" / "s137-context.png").read_bytes().startswith(b"\x89PNG")
