@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus.cli.columns import ChosenColumns, check_look, find_column
-from paribus.cli.messages import as_typed, note, warnings_as_notes
+from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_folder, check_outputs
 from paribus.cli.overview import print_overview
@@ -50,7 +50,7 @@ def detect(
     if not roles.context:
         if roles.behavior or roles.categorical or out or report or as_json:
             raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
-        print_overview(source.read(all_columns), "detect", source.file)
+        print_overview(source.read(all_columns), "detect", source)
         return
     if out is not None:
         check_score_file(out)
@@ -102,7 +102,7 @@ def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, A
     check_outputs([source.file], {"--model": model})
     detector, _ = _fit(source, roles, parameters)
     detector.save(model)
-    note(f"the model is in {model}: paribus score {as_typed(str(model))} FILE scores other rows")
+    note(f"the model is in {model}: paribus score {file_as_typed(str(model))} FILE scores other rows")
 
 
 def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:
@@ -237,10 +237,13 @@ def _check_columns(wanted: Wanted, id: str | None, there: list[str]) -> Wanted:
 
 
 def _note_missing(table: ReadTable, names: list[str]) -> None:
-    columns = Table(table.columns)
     for name in names:
-        if not columns.has_values(columns.find_column(name)):
+        if not _has_values(table, name):
             note(f"{table.name}: column '{name}' has no values at all, so no row is compared by it")
+
+
+def _has_values(table: ReadTable, name: str) -> bool:
+    return Table({name: table.columns[name]}).has_values(0)
 
 
 def _wants_bar() -> bool:
@@ -248,14 +251,17 @@ def _wants_bar() -> bool:
 
 
 def _summarise(detector: QCAD, table: ReadTable, scores: Scores, seconds: float) -> None:
-    context = [plain(name) for name in detector.contextual_features_]
+    context = [plain(name) for name in detector.contextual_features_ if _has_values(table, name)] or ["nothing"]
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
     n_flagged = int(scores.is_anomaly.sum())
     known = scores.total[~np.isnan(scores.total)]
     found = f"{n_flagged:,} with a score above {score_text(scores.threshold)}"
     if n_flagged == 0 and known.size:
-        found = none_above(scores.threshold, float(known.min()), float(known.max()))
+        # Other rows are judged by the threshold of the fitted ones.
+        is_automatic = scores.total is detector.anomaly_scores_ and detector.contamination == "auto"
+        advice = "--contamination 0.01" if is_automatic else ""
+        found = none_above(scores.threshold, float(known.min()), float(known.max()), advice)
     group = "one" if detector.n_neighbors_ == 1 else f"{detector.n_neighbors_:,}"
     note(
         f"{counted(table.n_rows, 'row')}, each compared with the {group} most like it in "
