@@ -96,6 +96,7 @@ def test_json_has_the_explanations(days: Path, tmp_path: Path) -> None:
     assert result["rows"] == 300
     assert result["anomalies"] == int((detector.labels_ == -1).sum())
     assert result["parameters"]["n_trees"] == 5
+    assert result["categorical"] == ["month", "zone"]
     expected = json.loads(json.dumps([each.to_dict() for each in detector.explain_all(2)]))
     for ours, theirs in zip(result["top"], expected, strict=True):
         assert ours == theirs | {"rank_in_file": theirs["rank"]}
@@ -298,6 +299,39 @@ def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Pat
     assert b"<svg" in (tmp_path / "pictures" / "s137-context.svg").read_bytes()
     _, out, _ = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--json")
     assert json.loads(out) == json.loads(scores_of(days).explain(137).to_json())
+
+
+def test_the_same_explanation_gives_the_same_pictures(days: Path, tmp_path: Path) -> None:
+    """Tests that pictures of two runs are the same to the byte."""
+    for folder in ("a", "b"):
+        arguments = ["explain", days, "--row", 137, *ROLES, *QUICK, "--plots", tmp_path / folder, "--format", "svg,pdf"]
+        assert invoke(*arguments)[0] == 0
+    first, second = ({path.name: path.read_bytes() for path in (tmp_path / each).iterdir()} for each in "ab")
+    assert len(first) == 4
+    assert first == second
+
+
+def test_a_row_without_a_name_is_told_from_one_that_is_called_so(days: Path, tmp_path: Path) -> None:
+    """Tests that a missing id becomes a name that no row has, in every output, and that it names the row."""
+    detector = scores_of(days)
+    strangest = int(detector.anomaly_scores_.argmax())
+    lines = days.read_text().splitlines()
+    lines[1 + strangest] = "," + lines[1 + strangest].partition(",")[2]
+    lines[1] = f"row {strangest}," + lines[1].partition(",")[2]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    options = [*ROLES, *QUICK, "--id", "station"]
+    files = ["--out", tmp_path / "s.csv", "--report", tmp_path / "r.html"]
+    code, out, err = invoke("detect", path, *options, "--top", 1, *files)
+    assert code == 0, err
+    name = f"(row {strangest})"
+    assert out.splitlines()[1].split("\t")[0] == name
+    rows = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
+    assert (rows[0]["id"], rows[strangest]["id"]) == (f"row {strangest}", name)
+    assert name in (tmp_path / "r.html").read_text()
+    assert invoke("explain", path, *options, "--row", name)[1].startswith(f"row {name}: score ")
+    path.write_text("\n".join([*lines, f"{name},{lines[1].partition(',')[2]}"]))
+    assert invoke("detect", path, *options, "--top", 1)[1].splitlines()[1].split("\t")[0] == f"({name})"
 
 
 def test_a_terminal_gets_a_bar_and_a_table(days: Path, tmp_path: Path) -> None:

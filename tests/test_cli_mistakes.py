@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -15,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paribus import QCAD
+from paribus import QCAD, files
 from paribus.cli.outputs import check_outputs
-from running import COMMAND, QUICK, ROLES, invoke, run
+from running import COMMAND, QUICK, ROLES, invoke, run, scores_of
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,7 @@ from running import COMMAND, QUICK, ROLES, invoke, run
     [
         (["detect"], "Missing argument 'FILE'"),
         (["detect", "none.csv"], "there is no file none.csv"),
+        (["detect", ""], "the name of the file is empty: name one"),
         (["detect", "."], "is a folder"),
         (["detect", "DAYS", "--nonsense"], "No such option: --nonsense"),
         (["detect", "DAYS", "-b", "rain"], "say which columns are the circumstances"),
@@ -63,6 +65,11 @@ from running import COMMAND, QUICK, ROLES, invoke, run
         (["detect", "DAYS", "-c", "month", "--out", "DAYS"], "would replace"),
         (["detect", "DAYS", "-c", "month", "--out", "s.csv", "--report", "s.csv"], "would replace the file of --out"),
         (["detect", "DAYS", "-c", "month", "--report", "."], "it is a folder"),
+        (["detect", "DAYS", "-c", "month", "--report", "-"], "cannot write '-': the report is a web page, so its name"),
+        (["detect", "DAYS", "-c", "month", "--report", "r.pdf"], "so its name must end in .html or .htm"),
+        (["demo", "--report", "r.pdf"], "so its name must end in .html or .htm"),
+        (["explain", "DAYS", *ROLES, "--row", "1", "--format", "svg"], "--format is for pictures: --plots FOLDER"),
+        (["explain", "DAYS", *ROLES, "--row", "300", "--plots", "new"], "there is no row 300"),
         (["detect", "DAYS", "--sql", "days"], "--sql needs the address of a database"),
         (["explain", "DAYS", *ROLES], "Missing option '--row'"),
         (["explain", "DAYS", *ROLES, "--row", "300"], "there is no row 300: rows are numbered from 0 to 299"),
@@ -111,6 +118,46 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_file(days: Path, tmp_path: P
     assert "Traceback" not in result.stderr
     assert (tmp_path / "s.csv").read_text() == "old"
     assert os.listdir(tmp_path) == ["s.csv"]
+
+
+def test_a_full_disk_leaves_no_folder_and_prints_nothing(
+    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that pictures that cannot all be saved leave what was there before, and that this is known first."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "137-behaviour.svg").write_text("old")
+    flush, flushed = files._flush_to_disk, []
+
+    def flush_until_full(draft: Path) -> None:
+        flushed.append(draft)
+        if len(flushed) % 3 == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        flush(draft)
+
+    monkeypatch.setattr(files, "_flush_to_disk", flush_until_full)
+    for folder in ("new", "old"):
+        code, out, err = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--plots", folder)
+        assert (code, out) == (2, "")
+        assert err.splitlines()[-1] == f"paribus: cannot write '{folder}/137-context.svg': no space left on device"
+    assert os.listdir(tmp_path) == ["old"]
+    assert os.listdir(tmp_path / "old") == ["137-behaviour.svg"]
+
+
+def test_the_demo_replaces_only_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: Path) -> None:
+    """Tests that a file of somebody's own that is called as the demo's report stays."""
+    path = tmp_path / "paribus-demo.html"
+    path.write_text("<!doctype html><title>My own notes on paribus</title>")
+    monkeypatch.chdir(tmp_path)
+    code, out, err = invoke("demo")
+    assert (code, out) == (2, "")
+    assert err == (
+        "paribus: paribus-demo.html is there already and is not a report of paribus: say --report PATH\n"
+    )
+    assert "My own notes" in path.read_text()
+    scores_of(days).report(path, top=1)
+    assert invoke("demo")[0] == 0
+    assert "Strange days" in path.read_text()
 
 
 def start_long_run(days: Path, folder: Path) -> subprocess.Popen[str]:

@@ -129,7 +129,7 @@ def explain(
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.explain(source, roles, row, plots, formats or ["svg", "png"], as_json, parameters)
+    commands.explain(source, roles, row, plots, formats, as_json, parameters)
 
 
 @app.command()
@@ -184,7 +184,9 @@ def demo(
 ) -> None:
     """Show the strangest days of a bundled table, and write a report."""
     with loading():
+        from paribus.cli.outputs import check_report
         from paribus.demo import run
+    check_report(report)
     run(report)
 
 

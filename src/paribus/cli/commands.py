@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import numpy as np
 from paribus.cli.columns import ChosenColumns, check_look, find_column
 from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
-from paribus.cli.outputs import check_folder, check_outputs
+from paribus.cli.outputs import check_outputs, check_report, output_folder
 from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
 from paribus.cli.printing import print_anomalies, print_explanation, print_json
@@ -27,6 +28,7 @@ from paribus.loading import loading
 from paribus.parameters import check_parameters
 from paribus.reading import ReadTable, Wanted
 from paribus.reading.columns import all_columns
+from paribus.rows import unnamed
 from paribus.score_file import Scores, check_score_file, write_scores
 from paribus.table import NamedRows, Table
 
@@ -55,6 +57,8 @@ def detect(
     if out is not None:
         check_score_file(out)
     check_outputs([source.file], {"--out": out, "--report": report})
+    if report is not None:
+        check_report(report)
     detector, table = _fit(source, roles, parameters, out=out)
     scores = Scores(
         detector.anomaly_scores_, dict(detector.partial_scores_), -detector.offset_, _labels(table, roles.id)
@@ -73,25 +77,28 @@ def explain(
     roles: RoleOptions,
     row: str,
     plots: Path | None,
-    formats: list[str],
+    formats: list[str] | None,
     as_json: bool,
     parameters: dict[str, Any],
 ) -> None:
     """Explains one row."""
     if not roles.context:
         raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
-    formats = check_formats(formats)
-    if plots is not None:
-        require_matplotlib()
-        check_folder(plots)
-    detector, table = _fit(source, roles, parameters, asked=row)
-    explanation = detector.explain(find_row(table, roles.id, row))
+    chosen = check_formats(formats or ["svg", "png"])
+    if formats and plots is None:
+        raise ValueError("--format is for pictures: --plots FOLDER says where to save them")
+    with ExitStack() as stack:
+        if plots is not None:
+            require_matplotlib()
+            stack.enter_context(output_folder(plots))
+        detector, table = _fit(source, roles, parameters, asked=row)
+        explanation = detector.explain(find_row(table, roles.id, row))
+        written = [] if plots is None else save_pictures(explanation, plots, row, chosen)
     if as_json:
         print_json(explanation.to_dict())
     else:
         print_explanation(explanation)
-    if plots is not None:
-        written = save_pictures(explanation, plots, row, formats)
+    if written:
         note(f"the pictures are {listed([str(path) for path in written], 'and')}")
 
 
@@ -165,7 +172,8 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
                 f"there is no row {row}: rows are numbered from 0 to {table.n_rows - 1}; --id COLUMN names them instead"
             )
         return int(row)
-    found = np.flatnonzero(table.columns[id] == row)
+    labels = _labels(table, id)
+    found = np.flatnonzero(labels == row)
     if len(found) == 1:
         return int(found[0])
     if len(found) > 1:
@@ -175,7 +183,7 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
         )
     from difflib import get_close_matches
 
-    close = get_close_matches(row, [name for name in table.columns[id] if name is not None], n=1)
+    close = get_close_matches(row, list(labels), n=1)
     raise ValueError(f"column '{id}' names no row {row}" + (f": did you mean {close[0]}?" if close else ""))
 
 
@@ -222,11 +230,11 @@ def _fit(
 def _labels(table: ReadTable, id: str | None) -> Any:
     if id is None:
         return None
-    # A row without a name is called by its number.
     labels = table.columns[id].copy()
+    names = set(labels)
     for row, label in enumerate(labels):
         if label is None:
-            labels[row] = f"row {row}"
+            labels[row] = unnamed(row, names)
     return labels
 
 
@@ -305,6 +313,7 @@ def _print_top(
             "n_neighbors": detector.n_neighbors_,
             "contextual": detector.contextual_features_,
             "behavioral": detector.behavioral_features_,
+            "categorical": list(detector.categories_),
             "parameters": parameters,
             "top": [
                 explanation.to_dict()
