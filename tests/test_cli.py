@@ -205,7 +205,8 @@ def test_the_suggested_command_reads_the_table_in_the_same_way(
     if name == "sqlite:///w.db":
         with sqlite3.connect(tmp_path / "w.db") as connection:
             connection.execute("CREATE TABLE days (a, k, x)")
-            connection.executemany("INSERT INTO days VALUES (?, ?, ?)", [(i % 3, f"k{i % 2}", i * 1.5) for i in range(30)])
+            rows = [(row % 3, f"k{row % 2}", row * 1.5) for row in range(30)]
+            connection.executemany("INSERT INTO days VALUES (?, ?, ?)", rows)
         connection.close()
     else:
         encoding = "utf-16-le" if "utf-16-le" in options else "utf-8"

@@ -151,9 +151,7 @@ def test_the_demo_replaces_only_a_report(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     code, out, err = invoke("demo")
     assert (code, out) == (2, "")
-    assert err == (
-        "paribus: paribus-demo.html is there already and is not a report of paribus: say --report PATH\n"
-    )
+    assert err == ("paribus: paribus-demo.html is there already and is not a report of paribus: say --report PATH\n")
     assert "My own notes" in path.read_text()
     scores_of(days).report(path, top=1)
     assert invoke("demo")[0] == 0
@@ -355,7 +353,7 @@ def test_a_column_that_has_changed_its_kind_is_refused(tmp_path: Path, held: str
 
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
 def test_one_word_for_all_is_no_new_category(days: Path, tmp_path: Path, name: str) -> None:
-    """Tests that truth values where texts were are refused, one of them for all rows too, and one among texts is not."""
+    """Tests that truth values where texts were are refused, one for all rows too, and one among texts is not."""
     assert invoke("fit", days, *ROLES, *QUICK, "-m", tmp_path / "m")[0] == 0
     row = {"month": "May", "elevation": 100, "zone": True, "temperature": 9, "rain": 1, "wind": 3}
     for zones, code in (([True, True], 2), ([True, "coast"], 0)):

@@ -33,7 +33,7 @@ def test_without_anomalies_the_highest_score_is_named(tmp_path: Path) -> None:
 
 
 def test_the_headline_says_no_more_than_is_known(tmp_path: Path) -> None:
-    """Tests that a flagged row is not said to be unusual in all of its behaviour, and that empty columns are not named."""
+    """Tests that a flagged row is not said to be unusual in all behaviour, and that empty columns are not named."""
     table = calm_table() | {"empty": [None] * 60}
     table["y"][30] = 1e6
     for context, behavior, words in (

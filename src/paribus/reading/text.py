@@ -51,9 +51,9 @@ def _lines(source: Source, encoding: str) -> Iterator[str]:
                 raise ValueError(f"{source.name}, line {number}: it holds a null character, so this is not a text file")
             yield line
     except UnicodeError:
-        line = _bad_line(source.stream, encoding)
+        bad = _bad_line(source.stream, encoding)
         raise ValueError(
-            f"{source.name}, line {line}: it is not {encoding} text: name the right encoding with --encoding"
+            f"{source.name}, line {bad}: it is not {encoding} text: name the right encoding with --encoding"
         ) from None
     finally:
         # Or it would close the stream, which is not its own, and may be closed already.
