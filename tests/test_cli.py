@@ -96,6 +96,7 @@ def test_json_has_the_explanations(days: Path, tmp_path: Path) -> None:
     assert result["rows"] == 300
     assert result["anomalies"] == int((detector.labels_ == -1).sum())
     assert result["parameters"]["n_trees"] == 5
+    assert result["categorical"] == ["month", "zone"]
     expected = json.loads(json.dumps([each.to_dict() for each in detector.explain_all(2)]))
     for ours, theirs in zip(result["top"], expected, strict=True):
         assert ours == theirs | {"rank_in_file": theirs["rank"]}
@@ -176,6 +177,54 @@ def test_without_roles_the_columns_are_listed(days: Path, tmp_path: Path) -> Non
     assert code == 0, err
 
 
+def suggestion(out: str) -> str:
+    return next(line for line in out.splitlines() if line.startswith("  paribus detect "))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("--top.csv", []),
+        ("two\nlines  and 'quotes'.csv", []),
+        ("t.csv", ["--no-header"]),
+        ("t.csv", ["--header", "--encoding", "utf-16-le"]),
+        ("t.csv", ["--missing", "-9", "--missing", "no value", "--separator", ","]),
+        ("t.csv", ["--separator", "tab"]),
+        ("t.csv", ["--separator", "\t"]),
+        ("sqlite:///w.db", ["--sql", "days"]),
+        ("sqlite:///w.db", ["--sql", "SELECT *\n  FROM days -- all\n WHERE a < 'x'"]),
+    ],
+)
+def test_the_suggested_command_reads_the_table_in_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: list[str]
+) -> None:
+    """Tests that what is suggested runs in a shell as it is, and has the options that were given."""
+    separator = "\t" if options[-1:] in (["tab"], ["\t"]) else ","
+    lines = [separator.join(["a", "k", "x", "y"])]
+    lines += [separator.join([str(row % 3), f"k{row % 2}", f"{row * 1.5}", "-9"]) for row in range(30)]
+    if name == "sqlite:///w.db":
+        with sqlite3.connect(tmp_path / "w.db") as connection:
+            connection.execute("CREATE TABLE days (a, k, x)")
+            rows = [(row % 3, f"k{row % 2}", row * 1.5) for row in range(30)]
+            connection.executemany("INSERT INTO days VALUES (?, ?, ?)", rows)
+        connection.close()
+    else:
+        encoding = "utf-16-le" if "utf-16-le" in options else "utf-8"
+        text = "\n".join(lines[1:] if "--no-header" in options else lines)
+        (tmp_path / name).write_text(text, encoding=encoding)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = invoke("detect", *options, "--", name)
+    assert code == 0, err
+    words = subprocess.run(
+        ["bash", "-c", "printf '%s\\0' " + suggestion(out).strip()], capture_output=True, check=True, text=True
+    ).stdout.split("\0")
+    typed = [word for word in words if word in options]
+    assert sorted(typed) == sorted(options)
+    code, out, err = invoke(*words[1:-1], "--n-trees", 2)
+    assert code == 0, err
+    assert "30 rows" in err
+
+
 def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> None:
     """Tests that a saved model scores the rows it knows as they were scored, and new ones against them."""
     result = run("fit", days, *ROLES, *QUICK, "--id", "station", "--model", "m.paribus", cwd=tmp_path)
@@ -237,12 +286,53 @@ def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Pat
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("row s137: score ")
     assert "\x1b" not in result.stdout
+    lines = result.stdout.splitlines()
+    explanation = scores_of(days).explain(137)
+    assert explanation.sentence in lines[1]
+    assert all("\t" in line and line == line.strip() for line in lines[2 + len(explanation.warnings) :])
+    assert [line.split("\t")[0] for line in lines[-8:]] == [
+        *("behaviour", *(feature.name for feature in explanation.behavior)),
+        *("context", *(feature.name for feature in explanation.context)),
+    ]
     names = [f"s137-{kind}.{each}" for kind in ("behaviour", "context") for each in ("png", "svg")]
     assert sorted(os.listdir(tmp_path / "pictures")) == names
     assert (tmp_path / "pictures" / "s137-context.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "pictures" / "s137-context.svg").read_bytes()
     _, out, _ = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--json")
     assert json.loads(out) == json.loads(scores_of(days).explain(137).to_json())
+
+
+def test_the_same_explanation_gives_the_same_pictures(days: Path, tmp_path: Path) -> None:
+    """Tests that pictures of two runs are the same to the byte."""
+    for folder in ("a", "b"):
+        arguments = ["explain", days, "--row", 137, *ROLES, *QUICK, "--plots", tmp_path / folder, "--format", "svg,pdf"]
+        assert invoke(*arguments)[0] == 0
+    first, second = ({path.name: path.read_bytes() for path in (tmp_path / each).iterdir()} for each in "ab")
+    assert len(first) == 4
+    assert first == second
+
+
+def test_a_row_without_a_name_is_told_from_one_that_is_called_so(days: Path, tmp_path: Path) -> None:
+    """Tests that a missing id becomes a name that no row has, in every output, and that it names the row."""
+    detector = scores_of(days)
+    strangest = int(detector.anomaly_scores_.argmax())
+    lines = days.read_text().splitlines()
+    lines[1 + strangest] = "," + lines[1 + strangest].partition(",")[2]
+    lines[1] = f"row {strangest}," + lines[1].partition(",")[2]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    options = [*ROLES, *QUICK, "--id", "station"]
+    files = ["--out", tmp_path / "s.csv", "--report", tmp_path / "r.html"]
+    code, out, err = invoke("detect", path, *options, "--top", 1, *files)
+    assert code == 0, err
+    name = f"(row {strangest})"
+    assert out.splitlines()[1].split("\t")[0] == name
+    rows = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
+    assert (rows[0]["id"], rows[strangest]["id"]) == (f"row {strangest}", name)
+    assert name in (tmp_path / "r.html").read_text()
+    assert invoke("explain", path, *options, "--row", name)[1].startswith(f"row {name}: score ")
+    path.write_text("\n".join([*lines, f"{name},{lines[1].partition(',')[2]}"]))
+    assert invoke("detect", path, *options, "--top", 1)[1].splitlines()[1].split("\t")[0] == f"({name})"
 
 
 def test_a_terminal_gets_a_bar_and_a_table(days: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -15,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paribus import QCAD
+from paribus import QCAD, files
 from paribus.cli.outputs import check_outputs
-from running import COMMAND, QUICK, ROLES, invoke, run
+from running import COMMAND, QUICK, ROLES, invoke, run, scores_of
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,7 @@ from running import COMMAND, QUICK, ROLES, invoke, run
     [
         (["detect"], "Missing argument 'FILE'"),
         (["detect", "none.csv"], "there is no file none.csv"),
+        (["detect", ""], "the name of the file is empty: name one"),
         (["detect", "."], "is a folder"),
         (["detect", "DAYS", "--nonsense"], "No such option: --nonsense"),
         (["detect", "DAYS", "-b", "rain"], "say which columns are the circumstances"),
@@ -63,6 +65,11 @@ from running import COMMAND, QUICK, ROLES, invoke, run
         (["detect", "DAYS", "-c", "month", "--out", "DAYS"], "would replace"),
         (["detect", "DAYS", "-c", "month", "--out", "s.csv", "--report", "s.csv"], "would replace the file of --out"),
         (["detect", "DAYS", "-c", "month", "--report", "."], "it is a folder"),
+        (["detect", "DAYS", "-c", "month", "--report", "-"], "cannot write '-': the report is a web page, so its name"),
+        (["detect", "DAYS", "-c", "month", "--report", "r.pdf"], "so its name must end in .html or .htm"),
+        (["demo", "--report", "r.pdf"], "so its name must end in .html or .htm"),
+        (["explain", "DAYS", *ROLES, "--row", "1", "--format", "svg"], "--format is for pictures: --plots FOLDER"),
+        (["explain", "DAYS", *ROLES, "--row", "300", "--plots", "new"], "there is no row 300"),
         (["detect", "DAYS", "--sql", "days"], "--sql needs the address of a database"),
         (["explain", "DAYS", *ROLES], "Missing option '--row'"),
         (["explain", "DAYS", *ROLES, "--row", "300"], "there is no row 300: rows are numbered from 0 to 299"),
@@ -111,6 +118,44 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_file(days: Path, tmp_path: P
     assert "Traceback" not in result.stderr
     assert (tmp_path / "s.csv").read_text() == "old"
     assert os.listdir(tmp_path) == ["s.csv"]
+
+
+def test_a_full_disk_leaves_no_folder_and_prints_nothing(
+    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that pictures that cannot all be saved leave what was there before, and that this is known first."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "137-behaviour.svg").write_text("old")
+    flush, flushed = files._flush_to_disk, []
+
+    def flush_until_full(draft: Path) -> None:
+        flushed.append(draft)
+        if len(flushed) % 3 == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        flush(draft)
+
+    monkeypatch.setattr(files, "_flush_to_disk", flush_until_full)
+    for folder in ("new", "old"):
+        code, out, err = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--plots", folder)
+        assert (code, out) == (2, "")
+        assert err.splitlines()[-1] == f"paribus: cannot write '{folder}/137-context.svg': no space left on device"
+    assert os.listdir(tmp_path) == ["old"]
+    assert os.listdir(tmp_path / "old") == ["137-behaviour.svg"]
+
+
+def test_the_demo_replaces_only_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: Path) -> None:
+    """Tests that a file of somebody's own that is called as the demo's report stays."""
+    path = tmp_path / "paribus-demo.html"
+    path.write_text("<!doctype html><title>My own notes on paribus</title>")
+    monkeypatch.chdir(tmp_path)
+    code, out, err = invoke("demo")
+    assert (code, out) == (2, "")
+    assert err == ("paribus: paribus-demo.html is there already and is not a report of paribus: say --report PATH\n")
+    assert "My own notes" in path.read_text()
+    scores_of(days).report(path, top=1)
+    assert invoke("demo")[0] == 0
+    assert "Strange days" in path.read_text()
 
 
 def start_long_run(days: Path, folder: Path) -> subprocess.Popen[str]:
@@ -223,6 +268,38 @@ def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
     assert result.returncode in (0, 141)
 
 
+@pytest.mark.parametrize(
+    ("rest", "code", "message"),
+    [
+        ("DAYS ROLES >&-", 2, "paribus: cannot write to standard output: it is closed"),
+        ("DAYS ROLES --json >&- <&-", 2, "paribus: cannot write to standard output: it is closed"),
+        ("--help >&-", 2, "paribus: cannot write to standard output: it is closed"),
+        ("none.csv >&-", 2, "paribus: there is no file none.csv"),
+        ("DAYS ROLES --out s.csv 2>&- >/dev/null <&-", 0, ""),
+        ("none.csv 2>&-", 2, ""),
+        ("none.csv 2>/dev/full", 2, ""),
+        ("--nonsense 2>/dev/full", 2, ""),
+        ("DAYS ROLES >&- 2>&-", 2, ""),
+    ],
+)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_closed_streams(days: Path, tmp_path: Path, rest: str, code: int, message: str) -> None:
+    """Tests that a closed output is an error if there is something to print, and a closed standard error never is."""
+    words = rest.replace("DAYS", str(days)).replace("ROLES", " ".join(ROLES + QUICK))
+    result = subprocess.run(["bash", "-c", f"{COMMAND} detect {words}"], cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == code, result.stderr
+    assert result.stdout == ""
+    assert (result.stderr.splitlines() or [""])[-1] == message
+    assert "Traceback" not in result.stderr
+
+
+def test_no_file_is_taken_for_a_closed_stream(days: Path, tmp_path: Path) -> None:
+    """Tests that the file of scores is whole where its number could be that of a stream."""
+    arguments = f"{days} {' '.join(ROLES + QUICK)} --out s.csv"
+    subprocess.run(["bash", "-c", f"{COMMAND} detect {arguments} <&- 2>&-"], cwd=tmp_path, capture_output=True)
+    assert len((tmp_path / "s.csv").read_text().splitlines()) == 301
+
+
 def test_what_is_read_is_never_replaced(days: Path, tmp_path: Path) -> None:
     """Tests standard input that comes from the file to be written, a database with options, and a query that writes."""
     table = tmp_path / "in.csv"
@@ -270,11 +347,40 @@ def test_a_column_that_has_changed_its_kind_is_refused(tmp_path: Path, held: str
             assert (code, err.count("\n")) == (0, 1), err
             assert "no score" not in err
             continue
-        if (held, holds) == ("text", "truth values"):
-            # These are words, too: categories that nobody has seen.
-            continue
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert err.startswith(f"paribus: column 'c' held {held} at fit and holds {holds} here: ")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_one_word_for_all_is_no_new_category(days: Path, tmp_path: Path, name: str) -> None:
+    """Tests that truth values where texts were are refused, one for all rows too, and one among texts is not."""
+    assert invoke("fit", days, *ROLES, *QUICK, "-m", tmp_path / "m")[0] == 0
+    row = {"month": "May", "elevation": 100, "zone": True, "temperature": 9, "rain": 1, "wind": 3}
+    for zones, code in (([True, True], 2), ([True, "coast"], 0)):
+        rows = [row | {"zone": zone} for zone in zones]
+        lines = [json.dumps(each) for each in rows]
+        if name == "t.csv":
+            lines = [",".join(row), *(",".join(map(str, each.values())) for each in rows)]
+        (tmp_path / name).write_text("\n".join(lines))
+        found, _, err = invoke("score", tmp_path / "m", tmp_path / name)
+        assert found == code, err
+        assert ("column 'zone' held text at fit and holds truth values here" in err) == (code == 2)
+
+
+def test_without_anomalies_there_is_advice(tmp_path: Path) -> None:
+    """Tests that one who sees no flagged row is told how to flag some, where that depends on an option."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,x,y\n" + "".join(f"{row},{row % 7 + 0.5},{row * 2}\n" for row in range(60)))
+    roles = ["-c", "a", "-b", "x,y", "--n-trees", 5]
+    advice = "(--contamination 0.01 flags the highest 1 %)"
+    for command in (["detect", path, *roles], ["fit", path, *roles, "-m", tmp_path / "m"]):
+        err = invoke(*command)[2]
+        assert "no score is above" in err
+        assert advice in err
+    assert "no score" not in invoke("detect", path, *roles, "--contamination", 0.01)[2]
+    err = invoke("score", tmp_path / "m", path)[2]
+    assert "no score is above" in err
+    assert "contamination" not in err
 
 
 def test_truth_values_are_the_same_in_every_format(tmp_path: Path) -> None:
@@ -302,6 +408,13 @@ def test_a_column_without_values_is_noted(days: Path, tmp_path: Path) -> None:
         code, _, err = invoke("score", tmp_path / "m", tmp_path / "new.csv")
         assert code == 0
         assert err.startswith(f"paribus: new.csv: column '{name}' has no values at all, so no row is compared by it\n")
+        compared = [each for each in ("month", "elevation", "zone") if each != name]
+        assert f"most like it in {', '.join(compared[:-1])} and {compared[-1]};" in err
+    (tmp_path / "new.csv").write_text("month,elevation,zone,temperature,rain,wind\n" + ",,,1,2,3\n" * 9)
+    for arguments in (["score", tmp_path / "m"], ["detect"]):
+        code, _, err = invoke(*arguments, tmp_path / "new.csv", *(ROLES if arguments == ["detect"] else []))
+        assert code == 0
+        assert "most like it in nothing;" in err
 
 
 def test_names_that_parquet_cannot_hold_are_refused_before_the_work(tmp_path: Path) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from paribus import files
 from paribus.files import atomic_write, check_writable
 
 
@@ -57,6 +60,43 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, error: BaseException, mes
         write()
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("write", [False, True])
+def test_a_signal_while_a_draft_is_there_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, write: bool
+) -> None:
+    """Tests that a signal between the making and the removal of a draft leaves no file, and is heard."""
+    create, created = files._create, []
+
+    def create_and_interrupt(draft: Path) -> int:
+        handle = create(draft)
+        created.append(draft)
+        if len(created) == 1 + write:
+            os.kill(os.getpid(), number)
+        return handle
+
+    def work() -> None:
+        if not write:
+            check_writable(tmp_path / "out.txt")
+        else:
+            with atomic_write(tmp_path / "out.txt"):
+                pass
+
+    monkeypatch.setattr(files, "_create", create_and_interrupt)
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    finally:
+        signal.signal(number, before)
+    assert len(created) == 1 + write
+    # Whatever is still at work is through when its thread is.
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and thread.name.startswith("ThreadPoolExecutor"):
+            thread.join()
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_killed_write_leaves_the_old_file(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from paribus.reading import ReadTable, TextOptions, Wanted, read
 from paribus.reading.delimited import find_separator
+from paribus.table import LARGEST_NUMBER
 
 CSV = "site,when,load\nnorth,2026-01-31,1.5\nsouth,2026-02-01,\n"
 
@@ -47,6 +48,38 @@ def check_small_table(table: ReadTable) -> None:
     assert table.columns["when"].astype("datetime64[D]").astype(str).tolist() == ["2026-01-31", "2026-02-01"]
     assert table.columns["load"][0] == 1.5
     assert np.isnan(table.columns["load"][1])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("n_before", [0, 1, 500, 300_000])
+@pytest.mark.parametrize(("encoding", "bad"), [("utf-8", b"\xe9"), ("utf-16", b"\x00\xd8a\x00"), ("ascii", b"\xe9")])
+def test_the_line_of_a_bad_byte_is_named(tmp_path: Path, end: str, n_before: int, encoding: str, bad: bytes) -> None:
+    """Tests that the line is right however far a stream reads ahead, whatever ends a line."""
+    text = f"a,b{end}" * n_before
+    # The first bytes may be a mark, and the last line has letters before the bad ones.
+    data = f"{text}12".encode(encoding) + bad + end.encode("utf-16-le" if encoding == "utf-16" else "ascii")
+    with pytest.raises(ValueError, match=rf"^t\.csv, line {n_before + 1}: it is not {encoding} text: name the right"):
+        read_bytes(tmp_path, data, text=TextOptions(encoding=encoding))
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [("t.csv", "line 3"), ("t;csv", "line 3"), ("t.jsonl", "line 2"), ("t.parquet", "row 1")]
+)
+def test_the_place_of_a_number_that_is_too_large_is_named(tmp_path: Path, name: str, place: str) -> None:
+    """Tests that a number which cannot be computed with is found in its file, as any other mistake is."""
+    rows = [{"a": "x", "b": 1.5}, {"a": "y", "b": 1e300}]
+    data: dict[str, str | bytes] = {
+        "t.csv": "a,b\nx,1.5\ny,1e300\n",
+        "t;csv": "a;b\nx;1,5\ny;1,0e300\n",
+        "t.jsonl": "\n".join(json.dumps(row) for row in rows),
+    }
+    if name == "t.parquet":
+        buffer = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows), buffer)
+        data[name] = buffer.getvalue()
+    expected = rf"^{name}, {place}: column 'b' has 1e\+300, which is too large to compute with: mend it"
+    with pytest.raises(ValueError, match=expected):
+        read_bytes(tmp_path, data[name], name)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +147,9 @@ def test_json_lines_and_parquet_give_the_same_table(tmp_path: Path, monkeypatch:
         (b"PK\x03\x04 and so on", "a zip archive or a spreadsheet"),
         (b"SQLite format 3\x00", "say sqlite:///"),
         (b"BZh9", "unpack it, or use gzip"),
+        (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "t.csv is a PDF document: save the table in it as CSV"),
+        (b"\xef\xbb\xbf\n<!DOCTYPE html>\n<p>", "t.csv is a web page: save the table in it as CSV"),
+        ("<HTML>\n".encode("utf-16"), "t.csv is a web page"),
         (b"PAR1garbage", "the Parquet file cannot be read"),
         (gzip.compress(CSV.encode())[:-12], "it is cut off"),
         (gzip.compress(CSV.encode())[:-8] + b"\xff" * 8, "the compressed file is damaged"),
@@ -299,7 +335,7 @@ def test_columns_are_chosen_before_the_rows_are_read(tmp_path: Path) -> None:
 
 @given(
     st.lists(
-        st.tuples(st.text("ab,;\"'\n\r =\t", max_size=5), st.floats(allow_nan=False, allow_infinity=False)),
+        st.tuples(st.text("ab,;\"'\n\r =\t", max_size=5), st.floats(-LARGEST_NUMBER, LARGEST_NUMBER)),
         min_size=1,
         max_size=8,
     ),

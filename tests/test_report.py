@@ -160,7 +160,7 @@ def test_rows_are_named_by_a_column_the_index_or_their_position(tmp_path: Path) 
     assert first_name(frame.set_index(pd.Index(names))) == f"row patient {strangest}"
     assert first_name(frame.assign(who=names), id="who") == f"patient {strangest}"
     assert first_name(frame.assign(who=names), id=5) == f"patient {strangest}"
-    assert first_name(frame.assign(who=[None] * 60), id="who") == f"row {strangest}"
+    assert first_name(frame.assign(who=[None] * 60), id="who") == f"(row {strangest})"
     assert first_name(pl.from_pandas(frame.assign(who=range(60))), id="who") == str(strangest)
 
 

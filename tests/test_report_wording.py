@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -25,11 +26,25 @@ def test_without_anomalies_the_highest_score_is_named(tmp_path: Path) -> None:
     assert (detector.labels_ == 1).all()
     highest, threshold = detector.anomaly_scores_.max(), -detector.offset_
     words = words_of(write(detector, tmp_path, top=3))
-    assert (
-        f"none is flagged: no score is above the threshold of {threshold:.1f}; the highest is {highest:.1f}." in words
-    )
+    fact = f"none is flagged: no score is above the threshold of {threshold:.1f}; the highest is {highest:.1f}"
+    assert f"{fact} (--contamination 0.01, in Python contamination=0.01, flags the highest 1 %)." in words
     assert "are flagged. There are none" not in words
     assert "stands out" not in words
+
+
+def test_the_headline_says_no_more_than_is_known(tmp_path: Path) -> None:
+    """Tests that a flagged row is not said to be unusual in all behaviour, and that empty columns are not named."""
+    table = calm_table() | {"empty": [None] * 60}
+    table["y"][30] = 1e6
+    for context, behavior, words in (
+        (["a", "empty"], ["x", "y"], "most like it in a . For one of them (1.7 %), at least one of x and y is not"),
+        (["a"], ["y"], "most like it in a . For one of them (1.7 %), y is not what such rows usually show."),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            detector = fit(table, context, behavior, contamination=0.01)
+        page = " ".join(words_of(write(detector, tmp_path, top=3)).split())
+        assert words in page
 
 
 def test_equal_scores_make_no_strangest_row(tmp_path: Path) -> None:

@@ -13,13 +13,16 @@ from paribus.formatting import listed, score_text
 from paribus.terminal import Grid, output_console, print_words
 
 TOP = 10
+# What the head of a report has in it.
+GENERATOR = b'<meta name="generator" content="paribus '
+HEAD = 4096
 HEADINGS = ("row", "when and where", "score", "mostly for its", "90 % there", "all days")
 
 
 def run(report: Path | None = None) -> None:
     """Finds the anomalies of the bundled weather table, prints them, and writes a report if it is told where."""
     if report is not None:
-        check_writable(report)
+        _check_replaceable(check_writable(report))
     weather = datasets.load("weather")
     n_rows = len(weather.table["month"])
     start = time.perf_counter()
@@ -57,6 +60,15 @@ def run(report: Path | None = None) -> None:
     if report is not None:
         detector.report(report, title="Strange days in a made-up country")
         print_words(f"\nThe report is in {report}.")
+
+
+def _check_replaceable(target: Path) -> None:
+    """Says so if there is a file already that is not a report: nobody has asked for it to be replaced."""
+    if not target.is_file():
+        return
+    with target.open("rb") as file:
+        if GENERATOR not in file.read(HEAD):
+            raise FileExistsError(f"{target.name} is there already and is not a report of paribus: say --report PATH")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -34,10 +35,7 @@ def check_writable(path: AnyPath) -> Path:
             return target
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(f"cannot write '{path}': the file is there already and may not be changed")
-        # Trying is the only sure way to know.
-        draft = _draft(target)
-        os.close(_create(draft))
-        draft.unlink()
+        _uninterrupted(lambda: _try(_draft(target)))
     except ValueError:
         raise ValueError(f"cannot write {str(path)!r}: a file name cannot hold a null character") from None
     except OSError as error:
@@ -66,8 +64,7 @@ def atomic_path(path: AnyPath) -> Iterator[Path]:
         os.replace(draft, target)
     except BaseException as error:
         if draft is not target:
-            with suppress(OSError):
-                draft.unlink()
+            _uninterrupted(lambda: _remove(draft))
         raise _explained(error, path) from None
 
 
@@ -84,6 +81,21 @@ def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
     """
     with atomic_path(path) as draft, draft.open("wb") as file:
         yield file
+
+
+def _uninterrupted(work: Callable[[], None]) -> None:
+    """Does a piece of work to its end, whatever signal comes: Python hears signals in the main thread only.
+
+    Nothing is left half-done even if a second one comes: Python does not end before its threads.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+
+
+def _try(draft: Path) -> None:
+    """Makes a file, and removes it: the only sure way to know whether there can be one."""
+    os.close(_create(draft))
+    draft.unlink()
 
 
 def _flush_to_disk(draft: Path) -> None:
@@ -106,6 +118,11 @@ def _draft(target: Path) -> Path:
 
 def _create(draft: Path) -> int:
     return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+def _remove(draft: Path) -> None:
+    with suppress(OSError):
+        draft.unlink()
 
 
 def _explained(error: BaseException, path: AnyPath) -> BaseException:

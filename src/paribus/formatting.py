@@ -247,18 +247,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def none_above(threshold: float, lowest: float, highest: float) -> str:
-    """Why no row is an anomaly.
+def none_above(threshold: float, lowest: float, highest: float, advice: str = "") -> str:
+    """Why no row is an anomaly, and what to do if some should be.
 
     >>> none_above(66.7, 0.2, 58.7)
     'no score is above the threshold of 66.7; the highest is 58.7'
+    >>> none_above(66.7, 0.2, 58.7, "contamination=0.01")
+    'no score is above the threshold of 66.7; the highest is 58.7 (contamination=0.01 flags the highest 1 %)'
     >>> none_above(0.0, 0.0, 0.0)
     'all scores are 0.0, so no row is stranger than others'
     """
     # The threshold of equal scores is that score. Other rows have had that of the fitted ones.
     if lowest == highest == threshold:
         return f"all scores are {score_text(highest)}, so no row is stranger than others"
-    return f"no score is above the threshold of {score_text(threshold)}; the highest is {score_text(highest)}"
+    more = f" ({advice} flags the highest 1 %)" if advice else ""
+    return f"no score is above the threshold of {score_text(threshold)}; the highest is {score_text(highest)}{more}"
 
 
 def _bounded(text: str, longest: int) -> str:

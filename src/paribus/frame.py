@@ -37,6 +37,7 @@ from paribus.table import Floats, Table
 class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Scores rows, explains them, and keeps what was fitted. A subclass has the parameters, `fit`, and a judge."""
 
+    contamination: float | str
     n_jobs: int | None
     progress: Progress
     _memory_type: type

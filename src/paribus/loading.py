@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -30,5 +30,6 @@ def loading() -> Iterator[None]:
 
 def _end(number: int, _: object) -> None:
     if number == signal.SIGINT:
-        os.write(2, b"paribus: interrupted\n")
+        with suppress(OSError):
+            os.write(2, b"paribus: interrupted\n")
     os._exit(128 + number)

@@ -61,6 +61,18 @@ def as_rich(explanation: Explanation) -> RenderableType:
     )
 
 
+def as_lines(explanation: Explanation) -> list[str]:
+    """The same for a program: a line for each sentence and each row of a table, with tabs between its cells."""
+    behavior = [_behavior_cells(feature) for feature in explanation.behavior]
+    context = [_context_cells(feature) for feature in explanation.context]
+    return [
+        headline(explanation),
+        ended(explanation.sentence),
+        *(f"Note: {ended(warning)}" for warning in explanation.warnings),
+        *("\t".join(cells) for cells in [BEHAVIOR_HEADINGS, *behavior, CONTEXT_HEADINGS, *context]),
+    ]
+
+
 def as_html(explanation: Explanation) -> str:
     """The same for a notebook: no script, no style sheet, everything escaped."""
     behavior = "".join(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -12,6 +12,18 @@ from paribus.table import Table
 
 # Labels of pandas that are not Python's own kinds of moments; pandas need not be there.
 PANDAS_LABELS = ("Interval", "Period", "Timedelta", "Timestamp")
+
+
+def unnamed(row: int, names: Container[object]) -> str:
+    """What to call a row without a name: its position, in a form that is no name of another row.
+
+    >>> unnamed(16, {"row 16"}), unnamed(16, {"(row 16)"})
+    ('(row 16)', '((row 16))')
+    """
+    name = f"(row {row})"
+    while name in names:
+        name = f"({name})"
+    return name
 
 
 def is_label(row: Any) -> bool:

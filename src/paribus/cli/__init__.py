@@ -17,6 +17,7 @@ import typer.main
 
 from paribus.cli import bench, options
 from paribus.cli.groups import takes
+from paribus.cli.streams import forget, open_closed_streams
 from paribus.loading import loading
 
 # Plain help: with frames around it, it takes twice as long to appear.
@@ -31,7 +32,7 @@ Out = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 # Any other mistake is a bug, and its traceback is wanted.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
-NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EBADF)
 INTERRUPTED = 128 + signal.SIGINT
 # Usage errors are click's, which typer has had inside of it for some time: this is where it is in both.
 USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
@@ -128,7 +129,7 @@ def explain(
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.explain(source, roles, row, plots, formats or ["svg", "png"], as_json, parameters)
+    commands.explain(source, roles, row, plots, formats, as_json, parameters)
 
 
 @app.command()
@@ -183,7 +184,9 @@ def demo(
 ) -> None:
     """Show the strangest days of a bundled table, and write a report."""
     with loading():
+        from paribus.cli.outputs import check_report
         from paribus.demo import run
+    check_report(report)
     run(report)
 
 
@@ -212,6 +215,7 @@ def datasets() -> None:
 def main() -> None:
     """What the shell calls: runs a command, and says on one line what went wrong."""
     _settings.debug = False
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A letter that the terminal does not have is no reason to stop.
         if isinstance(stream, io.TextIOWrapper):
@@ -241,7 +245,7 @@ def main() -> None:
             raise
         if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
             # Any other file is named by those who write it.
-            _forget_output()
+            forget(sys.stdout)
             _stop(f"cannot write to standard output: {_reason(error)}", 2)
         _stop(_reason(error), 2)
     if code == INTERRUPTED:
@@ -265,18 +269,15 @@ def _command() -> Any:
 
 def _reader_is_gone() -> NoReturn:
     """Ends without a word."""
-    _forget_output()
+    forget(sys.stdout)
     os._exit(128 + signal.SIGPIPE)
-
-
-def _forget_output() -> None:
-    """Python would complain again when it closes the output."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "there is not enough memory for this table"
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        return "it is closed"
     if isinstance(error, OSError) and error.errno is not None:
         name = f"{error.filename}: " if error.filename is not None else ""
         return f"{name}{(error.strerror or str(error)).lower()}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from paribus.cli.options import RoleOptions
 from paribus.reading import Wanted
-from paribus.reading.columns import moment, number
+from paribus.reading.columns import TRUTHS, moment, number
 from paribus.table import find_key
 
 
@@ -87,6 +87,8 @@ def check_look(name: str, known: Iterable[str], found: Iterable[str | None]) -> 
 
 
 def _look(text: str) -> str:
+    if text.lower() in TRUTHS:
+        return "truth values"
     if number(text) is not None:
         return "numbers"
     return "text" if moment(text) is None else "points in time"

@@ -8,15 +8,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paribus.cli.columns import ChosenColumns, check_look, find_column
-from paribus.cli.messages import as_typed, note, warnings_as_notes
+from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import Method, RoleOptions, Source
-from paribus.cli.outputs import check_folder, check_outputs
+from paribus.cli.outputs import check_outputs, check_report, output_folder
 from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
 from paribus.cli.printing import print_anomalies, print_explanation, print_json
@@ -26,6 +27,7 @@ from paribus.loading import loading
 from paribus.parameters import check_parameters
 from paribus.reading import ReadTable, Wanted
 from paribus.reading.columns import all_columns
+from paribus.rows import unnamed
 from paribus.score_file import Scores, check_score_file, write_scores
 from paribus.table import NamedRows, Table
 
@@ -49,11 +51,13 @@ def detect(
     if not roles.context:
         if roles.behavior or roles.categorical or out or report or as_json:
             raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
-        print_overview(source.read(all_columns), "detect", source.file)
+        print_overview(source.read(all_columns), "detect", source)
         return
     if out is not None:
         check_score_file(out)
     check_outputs([source.file], {"--out": out, "--report": report})
+    if report is not None:
+        check_report(report)
     detector, table = _fit(source, roles, parameters, out=out)
     scores = Scores(
         detector.anomaly_scores_, dict(detector.partial_scores_), -detector.offset_, _labels(table, roles.id)
@@ -72,25 +76,28 @@ def explain(
     roles: RoleOptions,
     row: str,
     plots: Path | None,
-    formats: list[str],
+    formats: list[str] | None,
     as_json: bool,
     parameters: dict[str, Any],
 ) -> None:
     """Explains one row."""
     if not roles.context:
         raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
-    formats = check_formats(formats)
-    if plots is not None:
-        require_matplotlib()
-        check_folder(plots)
-    detector, table = _fit(source, roles, parameters, asked=row)
-    explanation = detector.explain(find_row(table, roles.id, row))
+    chosen = check_formats(formats or ["svg", "png"])
+    if formats and plots is None:
+        raise ValueError("--format is for pictures: --plots FOLDER says where to save them")
+    with ExitStack() as stack:
+        if plots is not None:
+            require_matplotlib()
+            stack.enter_context(output_folder(plots))
+        detector, table = _fit(source, roles, parameters, asked=row)
+        explanation = detector.explain(find_row(table, roles.id, row))
+        written = [] if plots is None else save_pictures(explanation, plots, row, chosen)
     if as_json:
         print_json(explanation.to_dict())
     else:
         print_explanation(explanation)
-    if plots is not None:
-        written = save_pictures(explanation, plots, row, formats)
+    if written:
         note(f"the pictures are {listed([str(path) for path in written], 'and')}")
 
 
@@ -101,7 +108,7 @@ def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, A
     check_outputs([source.file], {"--model": model})
     detector, _ = _fit(source, roles, parameters)
     detector.save(model)
-    note(f"the model is in {model}: paribus score {as_typed(str(model))} FILE scores other rows")
+    note(f"the model is in {model}: paribus score {file_as_typed(str(model))} FILE scores other rows")
 
 
 def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:
@@ -164,7 +171,8 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
                 f"there is no row {row}: rows are numbered from 0 to {table.n_rows - 1}; --id COLUMN names them instead"
             )
         return int(row)
-    found = np.flatnonzero(table.columns[id] == row)
+    labels = _labels(table, id)
+    found = np.flatnonzero(labels == row)
     if len(found) == 1:
         return int(found[0])
     if len(found) > 1:
@@ -174,7 +182,7 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
         )
     from difflib import get_close_matches
 
-    close = get_close_matches(row, [name for name in table.columns[id] if name is not None], n=1)
+    close = get_close_matches(row, list(labels), n=1)
     raise ValueError(f"column '{id}' names no row {row}" + (f": did you mean {close[0]}?" if close else ""))
 
 
@@ -237,11 +245,11 @@ def _check_method(method: Method, parameters: dict[str, Any]) -> None:
 def _labels(table: ReadTable, id: str | None) -> Any:
     if id is None:
         return None
-    # A row without a name is called by its number.
     labels = table.columns[id].copy()
+    names = set(labels)
     for row, label in enumerate(labels):
         if label is None:
-            labels[row] = f"row {row}"
+            labels[row] = unnamed(row, names)
     return labels
 
 
@@ -252,10 +260,13 @@ def _check_columns(wanted: Wanted, id: str | None, there: list[str]) -> Wanted:
 
 
 def _note_missing(table: ReadTable, names: list[str]) -> None:
-    columns = Table(table.columns)
     for name in names:
-        if not columns.has_values(columns.find_column(name)):
+        if not _has_values(table, name):
             note(f"{table.name}: column '{name}' has no values at all, so no row is compared by it")
+
+
+def _has_values(table: ReadTable, name: str) -> bool:
+    return Table({name: table.columns[name]}).has_values(0)
 
 
 def _wants_bar() -> bool:
@@ -263,14 +274,17 @@ def _wants_bar() -> bool:
 
 
 def _summarise(detector: ContextualDetector, table: ReadTable, scores: Scores, seconds: float) -> None:
-    context = [plain(name) for name in detector.contextual_features_]
+    context = [plain(name) for name in detector.contextual_features_ if _has_values(table, name)] or ["nothing"]
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
     n_flagged = int(scores.is_anomaly.sum())
     known = scores.total[~np.isnan(scores.total)]
     found = f"{n_flagged:,} with a score above {score_text(scores.threshold)}"
     if n_flagged == 0 and known.size:
-        found = none_above(scores.threshold, float(known.min()), float(known.max()))
+        # Other rows are judged by the threshold of the fitted ones.
+        is_automatic = scores.total is detector.anomaly_scores_ and detector.contamination == "auto"
+        advice = "--contamination 0.01" if is_automatic else ""
+        found = none_above(scores.threshold, float(known.min()), float(known.max()), advice)
     note(
         f"{counted(table.n_rows, 'row')}, each compared with {detector._compared_with()} in "
         f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
@@ -313,6 +327,7 @@ def _print_top(
             "n_neighbors": detector.n_neighbors_,
             "contextual": detector.contextual_features_,
             "behavioral": detector.behavioral_features_,
+            "categorical": list(detector.categories_),
             "parameters": parameters,
             "top": [
                 explanation.to_dict()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import shlex
 import shutil
 import sys
 import textwrap
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from paribus.cli.streams import forget
 
 LONGEST = 2000
 # How Python writes a byte of a file name that is no letter.
@@ -34,15 +38,33 @@ def with_odd_bytes(text: str) -> str:
     return _ODD_BYTE.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02x}", text)
 
 
-def as_typed(path: str) -> str:
-    r"""A path as a person types it in a shell.
+def as_typed(text: str) -> str:
+    r"""A word as a person types it in a shell. What cannot be seen, or is no letter at all, stands there as bytes.
 
-    >>> as_typed("two words.csv"), as_typed("caf\udce9.csv")
-    ("'two words.csv'", "$'caf\\xe9.csv'")
+    >>> as_typed("two words.csv"), as_typed("caf\udce9.csv"), as_typed("a\tb")
+    ("'two words.csv'", "$'caf\\xe9.csv'", "$'a\\x09b'")
     """
-    if _ODD_BYTE.search(path) is None:
-        return shlex.quote(path)
-    return "$'" + with_odd_bytes(path.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+    if all(map(_can_be_seen, text)):
+        return shlex.quote(text)
+    letters = (f"\\{each}" if each in "\\'" else each if _can_be_seen(each) else _as_bytes(each) for each in text)
+    return f"$'{''.join(letters)}'"
+
+
+def file_as_typed(path: str) -> str:
+    """The same for a file: a name that starts as an option does gets its folder in front.
+
+    >>> file_as_typed("-"), file_as_typed("--top.csv")
+    ('-', './--top.csv')
+    """
+    return as_typed(f"./{path}" if path.startswith("-") and path != "-" else path)
+
+
+def _can_be_seen(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def _as_bytes(character: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
 
 
 def in_shell_words(text: str) -> str:
@@ -71,7 +93,11 @@ def note(text: object) -> None:
     if sys.stderr.isatty():
         # A terminal would break it anywhere.
         line = textwrap.fill(line, shutil.get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
-    print(line, file=sys.stderr)
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        # Nobody can be told, and that is no reason to stop.
+        forget(sys.stderr)
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from paribus.files import check_writable
@@ -35,6 +37,25 @@ def _is_standard_input(path: Path) -> bool:
     except OSError:
         # There is no such file yet, or no standard input.
         return False
+
+
+def check_report(path: Path) -> None:
+    """Says so if the name of a report is not that of a web page."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"cannot write '{path}': the report is a web page, so its name must end in .html or .htm")
+
+
+@contextmanager
+def output_folder(path: Path) -> Iterator[Path]:
+    """A folder to write to. If it is a new one and nothing gets into it, it goes away again."""
+    is_new = not path.exists()
+    try:
+        yield check_folder(path)
+    except BaseException:
+        if is_new:
+            with suppress(OSError):
+                path.rmdir()
+        raise
 
 
 def check_folder(path: Path, *, parents: bool = False) -> Path:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from paribus.cli.messages import as_typed, one_line
+from paribus.cli.messages import as_typed, file_as_typed, one_line
+from paribus.cli.options import Source
 from paribus.cli.printing import print_table
 from paribus.formatting import ColumnFormat, counted, plain
 from paribus.reading import ReadTable
@@ -51,8 +52,8 @@ class Column:
         return not self.is_name and self.n_distinct > 1 and (self.kind is not Kind.NUMERIC or self.n_distinct <= FEW)
 
 
-def print_overview(read: ReadTable, command: str, source: str) -> None:
-    """Prints the columns, and a command that could be next."""
+def print_overview(read: ReadTable, command: str, source: Source) -> None:
+    """Prints the columns, and a command that could be next: it reads the table as this one did."""
     columns = look_at(read)
     print_table(
         ["column", "type", "missing", "distinct", "examples"],
@@ -61,7 +62,7 @@ def print_overview(read: ReadTable, command: str, source: str) -> None:
     rows = counted(read.n_rows, "row")
     print_words(f"\n{one_line(read.name)}: {rows}. Say which columns are context, and which are behaviour:\n")
     context, behavior = suggest([column for column in columns if column.can_be_typed])
-    start = f"  paribus {command} {plain(as_typed(source), LONGEST_NAME)}"
+    start = " ".join([f"  paribus {command}", file_as_typed(source.file), *_options(source)])
     if not context or not behavior:
         print(f"{start} --context COLUMN,COLUMN --behavior COLUMN")
         print_words("\nBehaviour must be numbers, and at least one other column must be left for the context.")
@@ -98,6 +99,14 @@ def suggest(columns: list[Column]) -> tuple[list[Column], list[Column]]:
         behavior = numbers[-1:]
         context = [column for column in context if column not in behavior]
     return context[:MOST_SUGGESTED], behavior[:MOST_SUGGESTED]
+
+
+def _options(source: Source) -> list[str]:
+    """How the table was to be read, as it was typed."""
+    pairs = [("--sql", source.sql), ("--separator", source.separator), ("--encoding", source.encoding)]
+    pairs += [("--missing", text) for text in source.missing]
+    header = {True: ["--header"], False: ["--no-header"], None: []}[source.header]
+    return [*(f"{option} {as_typed(value)}" for option, value in pairs if value is not None), *header]
 
 
 def _typed(columns: list[Column]) -> str:

@@ -41,18 +41,28 @@ def save_pictures(explanation: Explanation, folder: Path, name: str, formats: li
     from matplotlib import pyplot as plt
 
     stem = file_stem(name)
-    written = []
-    for kind, draw in (("behaviour", explanation.plot), ("context", explanation.plot_context)):
-        figure = draw().figure_
-        for each in formats:
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=each, dpi=150, metadata=None if each == "png" else {_date_field(each): None})
-            path = folder / f"{stem}-{kind}.{each}"
+    drawn: dict[Path, bytes] = {}
+    # Else the names of shapes would be new each time.
+    with plt.rc_context({"svg.hashsalt": "paribus"}):
+        for kind, draw in (("behaviour", explanation.plot), ("context", explanation.plot_context)):
+            figure = draw().figure_
+            for each in formats:
+                buffer = io.BytesIO()
+                metadata = None if each == "png" else {_date_field(each): None}
+                figure.savefig(buffer, format=each, dpi=150, metadata=metadata)
+                drawn[folder / f"{stem}-{kind}.{each}"] = buffer.getvalue()
+            plt.close(figure)
+    new = [path for path in drawn if not path.exists()]
+    try:
+        for path, picture in drawn.items():
             with atomic_write(path) as file:
-                file.write(buffer.getvalue())
-            written.append(path)
-        plt.close(figure)
-    return written
+                file.write(picture)
+    except BaseException:
+        # All of them, or none that was not there before.
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise
+    return list(drawn)
 
 
 def file_stem(name: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from paribus.formatting import score_text
+from paribus.rendering import as_lines
 from paribus.terminal import Grid, output_console
 
 if TYPE_CHECKING:
@@ -44,8 +45,11 @@ def print_anomalies(label: str, rows: Sequence[tuple[str, int, float, Explanatio
 
 
 def print_explanation(explanation: Explanation) -> None:
-    """One explanation: tables at a terminal, and the same in plain text in a pipe."""
-    output_console().print(explanation)
+    """One explanation: tables at a terminal; lines with tabs between the values for a program in a pipe."""
+    if sys.stdout.isatty():
+        output_console().print(explanation)
+    else:
+        print("\n".join(as_lines(explanation)))
 
 
 def print_json(value: Any) -> None:

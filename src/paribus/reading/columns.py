@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus.formatting import plain
+from paribus.table import LARGEST_NUMBER
 from paribus.values import is_missing
 
 # How a column of numbers says that there is none, in lower case. In a column of texts these are texts.
@@ -89,9 +90,9 @@ def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.
     values = raw.columns.pop(name)
     absent = frozenset(spelt for text in missing if (spelt := _spelt(text)) is not None)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiumM" and name not in raw.wanted.texts:
-        if values.dtype.kind in "mM" or not absent:
+        if values.dtype.kind in "mM":
             return values
-        return np.where(np.isin(values, list(absent)), np.nan, values)
+        return _usable(raw, name, np.where(np.isin(values, list(absent)), np.nan, values) if absent else values)
     cells = [_tidy(value, missing, absent) for value in values]
     if name in raw.wanted.texts:
         return _objects(None if cell is None else _as_text(cell) for cell in cells)
@@ -104,10 +105,11 @@ def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.
         return moments
     floats = [math.nan if _is_blank(cell) else number(cell) for cell in cells]
     if None not in floats:
-        return np.array(floats, dtype=np.float64)
+        return _usable(raw, name, np.array(floats, dtype=np.float64))
     if raw.decimal_commas and _all_decimal_commas(cells):
         note(f"{raw.source}: decimal commas in column '{name}' are read as decimal points")
-        return np.array([math.nan if _is_blank(cell) else number(cell.replace(",", ".")) for cell in cells])
+        decimals = [math.nan if _is_blank(cell) else number(cell.replace(",", ".")) for cell in cells]
+        return _usable(raw, name, np.array(decimals, dtype=np.float64))
     _check_mistake(raw, name, cells, floats)
     return _objects(None if cell is None else cell if isinstance(cell, bool) else _as_text(cell) for cell in cells)
 
@@ -224,6 +226,19 @@ def _all_decimal_commas(cells: list[Any]) -> bool:
         )
 
     return all(_is_blank(cell) or fits(cell) for cell in cells)
+
+
+def _usable(raw: RawTable, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Numbers, or an error that names the place of one that cannot be computed with."""
+    bad = np.flatnonzero(np.abs(values) > LARGEST_NUMBER) if values.dtype.kind == "f" else np.array([])
+    if bad.size:
+        row = int(bad[0])
+        what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}, which is too large to compute with"
+        raise ValueError(
+            f"{raw.place(row)}: column '{name}' has {what}: "
+            "mend it, or name it with --missing if it stands for a missing value"
+        )
+    return values
 
 
 def _check_simple(raw: RawTable, name: str, cells: list[Any], kinds: set[type]) -> None:

@@ -96,6 +96,8 @@ def _no_room_explained() -> Iterator[None]:
 
 
 def _open_file(source: str, stack: ExitStack) -> BinaryIO:
+    if not source:
+        raise ValueError("the name of the file is empty: name one, or - for standard input")
     try:
         mode = os.stat(source).st_mode
         if stat.S_ISDIR(mode):
@@ -142,9 +144,13 @@ def _format(head: bytes, name: str, source: str) -> Format:
         raise ValueError(f"{name} is an SQLite database: say sqlite:///{source} --sql TABLE")
     if head.startswith(b"PK\x03\x04"):
         raise ValueError(f"{name} is a zip archive or a spreadsheet: unpack it, or save the sheet as CSV")
+    if head.startswith(b"%PDF-"):
+        raise ValueError(f"{name} is a PDF document: save the table in it as CSV")
     if head.startswith((b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")):
         raise ValueError(f"{name} is compressed in a way that is not read here: unpack it, or use gzip")
     start = head.decode(evident_encoding(head) or "latin-1", "ignore").lstrip()
+    if start[:100].lower().startswith(("<!doctype html", "<html")):
+        raise ValueError(f"{name} is a web page: save the table in it as CSV")
     if start.startswith("{"):
         return Format.JSON_LINES
     if start.startswith("[") and ".json" in name.lower():

@@ -51,14 +51,37 @@ def _lines(source: Source, encoding: str) -> Iterator[str]:
                 raise ValueError(f"{source.name}, line {number}: it holds a null character, so this is not a text file")
             yield line
     except UnicodeError:
+        bad = _bad_line(source.stream, encoding)
         raise ValueError(
-            f"{source.name}, line {number + 1} or soon after: it is not {encoding} text: "
-            "name the right encoding with --encoding"
+            f"{source.name}, line {bad}: it is not {encoding} text: name the right encoding with --encoding"
         ) from None
     finally:
         # Or it would close the stream, which is not its own, and may be closed already.
         with suppress(ValueError):
             stream.detach()
+
+
+def _bad_line(stream: BinaryIO, encoding: str) -> int:
+    """The line of the first byte that is none of a text: a stream of text reads ahead, and does not know."""
+    stream.seek(0)
+    strict, lenient = (codecs.getincrementaldecoder(encoding)(errors) for errors in ("strict", "ignore"))
+    # Like those that are read, lines end at either character, or at both.
+    ends = io.IncrementalNewlineDecoder(lenient, translate=True)
+    number = 1
+    while True:
+        chunk = stream.read(CHUNK)
+        n_good = len(chunk)
+        try:
+            strict.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            n_good -= len(error.object) - error.start
+        except UnicodeError:
+            n_good = 0
+        else:
+            if chunk:
+                number += ends.decode(chunk).count("\n")
+                continue
+        return number + ends.decode(chunk[: max(0, n_good)], final=True).count("\n")
 
 
 def _sniff(name: str, stream: BinaryIO, note: Note) -> str:

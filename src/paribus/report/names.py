@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from paribus.formatting import plain
+from paribus.rows import unnamed
 from paribus.table import ColumnKey, Table
 from paribus.values import is_missing
 
@@ -14,7 +17,7 @@ class RowNames:
 
     >>> names = RowNames(Table({"who": ["Ada", None], "age": [36, 41]}), "who")
     >>> names(0), names(1), names.heading
-    ('Ada', 'row 1', 'who')
+    ('Ada', '(row 1)', 'who')
     """
 
     def __init__(self, table: Table, column: ColumnKey | None = None) -> None:
@@ -29,4 +32,11 @@ class RowNames:
         if isinstance(value, float) and value.is_integer():
             # A column of whole numbers that has gaps.
             name = str(int(value))
-        return name if name and self.column is not None else f"row {name or row}"
+        if self.column is None:
+            return f"row {name or row}"
+        return name or unnamed(row, self._all)
+
+    @cached_property
+    def _all(self) -> set[object]:
+        assert self.column is not None
+        return {value for value in self._table.cells(self.column) if isinstance(value, str)}

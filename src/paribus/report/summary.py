@@ -54,6 +54,8 @@ class Summary:
     median: float
     is_capped: bool
     """Whether no partial score is above the full one."""
+    is_automatic: bool
+    """Whether the threshold is found out from the scores, and not a share of the rows."""
     seconds: str
     context_words: str
     behavior_words: str
@@ -79,7 +81,8 @@ class Summary:
     @property
     def none_above(self) -> str:
         """Why no row is flagged."""
-        return none_above(self.threshold, self.lowest, self.highest)
+        advice = "--contamination 0.01, in Python contamination=0.01," if self.is_automatic else ""
+        return none_above(self.threshold, self.lowest, self.highest, advice)
 
 
 def summarize(
@@ -109,8 +112,10 @@ def summarize(
         highest=float(view.sorted_scores[-1]),
         median=float(np.median(view.sorted_scores)),
         is_capped=len(names) > 1 and parameters["clip"] is not None,
+        is_automatic=parameters["contamination"] == "auto",
         seconds=_duration(seconds),
-        context_words=_words([column.name for column in view.context]),
+        # A column without values compares nothing. There may be no other.
+        context_words=_words([c.name for c in view.context if not np.isnan(c.values).all()] or ["nothing"]),
         behavior_words=_words(view.behavior_names),
         context=tuple(_context_line(column) for column in view.context[:MOST_LISTED]),
         behavior=tuple(_behavior_line(view, place, leads[place]) for place in range(min(len(names), MOST_LISTED))),
