@@ -19,7 +19,7 @@ from paribus import QCAD, cli, datasets
 
 COMMAND = os.path.join(os.path.dirname(sys.executable), "paribus")
 ROLES = ["--context", "month,elevation,zone", "--behavior", "temperature,rain,wind"]
-QUICK = ["--n-trees", "5", "--n-neighbors", "50"]
+QUICK = ["--method", "qcad", "--n-trees", "5", "--n-neighbors", "50"]
 
 
 def run(

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 import typer.main
 
-from paribus import QCAD, cli, datasets
+from paribus import QCAD, ConditionalSurprise, cli, datasets, load
 from paribus.cli import options
 from paribus.cli.printing import print_json
 from running import COMMAND, QUICK, ROLES, in_terminal, invoke, run, scores_of
@@ -56,11 +56,49 @@ def test_every_option_is_explained() -> None:
         assert command.help
         for parameter in command.params:
             assert parameter.help, f"{command.name} {parameter.name}"
-    detector = inspect.signature(QCAD).parameters
+    detectors = {**inspect.signature(QCAD).parameters, **inspect.signature(ConditionalSurprise).parameters}
     ours = inspect.signature(options.parameters).parameters
-    assert set(ours) == set(detector) - {"contextual", "behavioral", "categorical", "progress"}
-    given = options.parameters()
-    assert given == {name: detector[name].default for name in ours}
+    assert set(ours) - {"method"} == set(detectors) - {"contextual", "behavioral", "categorical", "progress"}
+    assert options.parameters() == {"method": "surprise", "n_jobs": -1}
+
+
+def test_defaults_in_the_help_are_those_of_the_detectors() -> None:
+    """Tests that what the help says of a parameter without a value is what happens."""
+    command = typer.main.get_command(cli.app).commands["detect"]  # type: ignore[attr-defined]
+    help_of = {parameter.name: parameter.help for parameter in command.params}
+    for name in ("n_trees", "max_features", "clip", "min_samples_leaf", "max_samples"):
+        default = inspect.signature(ConditionalSurprise).parameters[name].default
+        assert f"[default: {default:g};" in help_of[name]
+    for name in ("n_trees", "clip"):
+        default = inspect.signature(QCAD).parameters[name].default
+        assert f"qcad: {default:g}]" in help_of[name]
+
+
+@pytest.mark.parametrize("method", ["surprise", "qcad"])
+def test_an_option_of_the_other_method_is_refused(method: str, days: Path) -> None:
+    """Tests that no option is taken and ignored."""
+    option = "--n-neighbors" if method == "surprise" else "--max-samples"
+    other = "qcad" if method == "surprise" else "surprise"
+    code, out, err = invoke("detect", days, *ROLES, "--method", method, option, 9)
+    assert (code, out, err) == (2, "", f"paribus: {option} is for --method {other}: leave one of them out\n")
+
+
+def test_the_default_method_is_surprise(days: Path, tmp_path: Path) -> None:
+    """Tests that without --method the scores, explanations and models are ConditionalSurprise's."""
+    table = {name: values[:300] for name, values in datasets.load("weather").table.items()}
+    detector = ConditionalSurprise(["month", "elevation", "zone"], ["temperature", "rain", "wind"], n_trees=8)
+    detector.fit(table)
+    quick = ["--n-trees", 8]
+    code, out, err = invoke("detect", days, *ROLES, *quick, "--json", "--top", 2)
+    assert code == 0, err
+    assert "each compared with the rows like it in month, elevation and zone" in err
+    assert json.loads(out)["top"][0]["score"] == detector.anomaly_scores_.max()
+    assert "surprise_given_all" in json.loads(out)["top"][0]["features"][0]
+    assert invoke("fit", days, *ROLES, *quick, "--model", tmp_path / "m")[0] == 0
+    assert type(load(tmp_path / "m")) is ConditionalSurprise
+    code, scored, err = invoke("score", tmp_path / "m", days, "--json", "--top", 2)
+    assert code == 0, err
+    assert [each["score"] for each in json.loads(scored)["top"]] == [each["score"] for each in json.loads(out)["top"]]
 
 
 def test_detect_writes_what_the_library_says(days: Path, tmp_path: Path) -> None:
@@ -274,7 +312,7 @@ def test_codes_with_zeros_in_front_stay_codes(tmp_path: Path) -> None:
     path.write_text("zip,x\n" + "".join(f"00{row % 3},{row}.5\n" for row in range(40)))
     code, _, err = invoke("fit", path, "-c", "zip", "--categorical", "zip", "-b", "x", "-m", tmp_path / "m")
     assert code == 0, err
-    assert QCAD.load(tmp_path / "m").categories_ == {"zip": ["000", "001", "002"]}
+    assert load(tmp_path / "m").categories_ == {"zip": ["000", "001", "002"]}
     code, _, err = invoke("score", tmp_path / "m", path)
     assert code == 0, err
 
@@ -387,7 +425,7 @@ def test_scores_depend_on_the_options(days: Path, tmp_path: Path) -> None:
         "n_neighbors": 20, "n_trees": 3, "bootstrap": False, "max_features": 0.5, "min_samples_split": 5,
         "n_quantiles": 50, "clip": None, "scale_tails": False, "contamination": 0.1, "random_state": 7, "n_jobs": 1,
     }  # fmt: skip
-    typed: list[str] = []
+    typed: list[str] = ["--method", "qcad"]
     for name, value in given.items():
         option = "--" + name.replace("_", "-")
         typed += (
@@ -441,7 +479,7 @@ def test_public_names_are_found_when_needed() -> None:
     """Tests that the package offers its names although it imports them late, and no others."""
     import paribus
 
-    assert {"QCAD", "gower_neighbors", "__version__"} <= set(dir(paribus))
+    assert {"QCAD", "ConditionalSurprise", "gower_neighbors", "load", "__version__"} <= set(dir(paribus))
     assert paribus.QCAD.__module__ == "paribus.detector"
     assert paribus.__version__.count(".") >= 2
     with pytest.raises(AttributeError, match="module 'paribus' has no attribute 'QCDA'"):

@@ -444,7 +444,7 @@ def test_the_library_speaks_as_the_shell_does(days: Path, tmp_path: Path) -> Non
         "and 1 of them with a behavioural value\n"
     )
     (tmp_path / "t.csv").write_text("\n".join(lines[:9]))
-    code, _, err = invoke("detect", tmp_path / "t.csv", *ROLES, "--n-neighbors", 99)
+    code, _, err = invoke("detect", tmp_path / "t.csv", *ROLES, "--method", "qcad", "--n-neighbors", 99)
     assert code == 0
     assert err.startswith("paribus: --n-neighbors is 99, but a row has only 7 others: these are used\n")
     QCAD([0], [1], n_trees=2).fit(np.random.default_rng(0).random((20, 2))).save(tmp_path / "m")
