@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,11 @@ from models import wide_table
 from paribus import QCAD
 from running import write_table
 from tables import BEHAVIOR, CONTEXT
+
+# Whoever starts the tests in the background may have turned signals off, and commands would inherit that.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("sanitize", settings.get_profile("default"), max_examples=15)
