@@ -113,9 +113,9 @@ def test_missing_values_constants_and_unseen_categories() -> None:
     table.loc[:3, BEHAVIOR[0]] = np.nan
     table.loc[2, BEHAVIOR] = np.nan
     table.loc[5:20, CONTEXT[0]] = np.nan
-    table["flat"] = 3.0
-    with pytest.warns(UserWarning, match="'flat' is 3 in every row, so it scores 0"):
-        detector = ConditionalSurprise(CONTEXT, [*BEHAVIOR, "flat"], n_trees=8).fit(table)
+    table["flat"], table["empty"] = 3.0, np.nan
+    with pytest.warns(UserWarning, match="'flat' is 3 in every row"), pytest.warns(UserWarning, match="'empty' has no"):
+        detector = ConditionalSurprise([*CONTEXT, "empty"], [*BEHAVIOR, "flat"], n_trees=8).fit(table)
     partial = detector.partial_scores_
     assert np.isnan(partial[BEHAVIOR[0]].to_numpy()[:4]).all()
     assert (partial["flat"] == 0).all()

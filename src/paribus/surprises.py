@@ -14,7 +14,7 @@ from paribus.fitted import Encoded
 from paribus.forests import resolve_max_features
 from paribus.judge import AskedRows, Positions, RowFindings, Surprise
 from paribus.scoring import FULL_SCORE
-from paribus.values import Floats
+from paribus.values import Floats, column_ranges
 
 # Reference rows that an explanation shows at most: those that count most.
 MOST_REFERENCES = 200
@@ -83,8 +83,7 @@ class SurpriseJudge:
         self._rows = np.ascontiguousarray(np.hstack([encoded.context, encoded.behavior]))
         self._categorical = np.append(encoded.encoding.categorical, np.zeros(self._n_behavioral, dtype=np.uint8))
         self._table = FeatureTable(np.ascontiguousarray(self._rows.T), self._categorical)
-        with np.errstate(invalid="ignore"):
-            self._ranges = np.nanmax(encoded.context, axis=0) - np.nanmin(encoded.context, axis=0)
+        self._ranges = column_ranges(encoded.context)
         # It finds equal rows.
         self._engine = Engine(
             np.ascontiguousarray(encoded.context.T),

@@ -123,3 +123,11 @@ def series_to_floats(series: nw.Series[Any]) -> Floats:
         values[~missing] = series.filter(~series.is_null()).cast(nw.Float64).to_numpy()
         return values
     return np.ascontiguousarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def column_ranges(columns: Floats) -> Floats:
+    """Highest less lowest value of each column, [row][column]; 0 for one without values."""
+    missing = np.isnan(columns)
+    highest = np.where(missing, -np.inf, columns).max(axis=0, initial=-np.inf)
+    lowest = np.where(missing, np.inf, columns).min(axis=0, initial=np.inf)
+    return np.where(missing.all(axis=0), 0.0, highest - lowest)

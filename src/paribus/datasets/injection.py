@@ -14,6 +14,7 @@ from paribus.datasets.catalog import Dataset
 from paribus.encoding import encode_behavior
 from paribus.roles import assign_roles
 from paribus.table import Columns, Floats, Table
+from paribus.values import column_ranges
 
 # What the paper adds or takes away, in ranges of the feature.
 LEAST_PERTURBATION, MOST_PERTURBATION = 0.1, 0.5
@@ -87,7 +88,7 @@ def inject(
     read = Table(table)
     positions = assign_roles(read, contextual, behavioral, None).behavioral  # type: ignore[arg-type]  # refuses None
     behavior = encode_behavior(read, positions)
-    ranges = _ranges(behavior)
+    ranges = column_ranges(behavior)
     eligible = np.flatnonzero((~np.isnan(behavior) & (ranges > 0)).any(axis=1))
     if n is None:
         raise ValueError("n is not given: say how many rows to change, as in n=20")
@@ -99,14 +100,6 @@ def inject(
     labels = np.zeros(read.n_rows, dtype=np.int64)
     labels[chosen] = 1
     return _replace(table, positions, behavior), labels
-
-
-def _ranges(behavior: Floats) -> Floats:
-    """Highest less lowest value of each feature; 0 for one without values."""
-    missing = np.isnan(behavior)
-    highest = np.where(missing, -np.inf, behavior).max(axis=0, initial=-np.inf)
-    lowest = np.where(missing, np.inf, behavior).min(axis=0, initial=np.inf)
-    return np.where(missing.all(axis=0), 0.0, highest - lowest)
 
 
 def _perturb(
