@@ -16,6 +16,7 @@
 #include "path_forest.hpp"
 #include "row_index.hpp"
 #include "table_forest.hpp"
+#include "whole_column.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -373,6 +374,21 @@ NB_MODULE(_core, m) {
              "The quantiles of each row's distribution at the middles of n equal shares: [row][n].")
         .def("weights", &Forest::weights, "row"_a, "fitted"_a,
              "How much each fitted row counts in the distribution of one row, 1 in all.");
+
+    m.def(
+        "column_surprises",
+        [](const Input<double, 1> &atoms, double scale, const Input<double, 1> &values,
+           const Input<std::uint8_t, 1> &is_own, std::size_t n_threads) {
+            require(atoms.shape(0) >= 2 && scale > 0.0, "two atoms or more, and a scale above 0");
+            require(is_own.shape(0) == values.shape(0), "is_own: one per value");
+            auto result = new_array<double, 1>({values.shape(0)});
+            const nb::gil_scoped_release released;
+            paribus::column_surprises(atoms.data(), atoms.shape(0), scale, values.data(), is_own.data(),
+                                      values.shape(0), result.data(), n_threads);
+            return result;
+        },
+        "atoms"_a, "scale"_a, "values"_a, "is_own"_a, "n_threads"_a = 1,
+        "Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is one.");
 
     m.def("kernel", [] { return std::string(paribus::kernel().name); }, "The build of the hot loops in use.");
     m.def("kernels", &kernel_names, "The builds that this machine can run, the fastest last.");

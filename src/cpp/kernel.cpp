@@ -11,8 +11,18 @@
     void gower_distances(const ContextView &, const double *, std::size_t, std::size_t, double *, double *);      \
     std::size_t path_forest_lanes();                                                                              \
     std::size_t path_forest_scratch_bytes(std::size_t, std::size_t);                                              \
-    void grow_paths(const PathForestTask &, std::size_t);                                                                      \
-    constexpr Kernel kernel = {#build, gower_distances, path_forest_lanes, path_forest_scratch_bytes, grow_paths}; \
+    void grow_paths(const PathForestTask &, std::size_t);                                                         \
+    double mean_deviation(const WeightedSteps &);                                                                 \
+    double student_sum(const WeightedSteps &, double, double);                                                    \
+    double student_sum(const double *, std::size_t, double, double);                                              \
+    constexpr Kernel kernel = {#build,                                                                            \
+                               gower_distances,                                                                   \
+                               path_forest_lanes,                                                                 \
+                               path_forest_scratch_bytes,                                                         \
+                               grow_paths,                                                                        \
+                               mean_deviation,                                                                    \
+                               student_sum,                                                                       \
+                               student_sum};                                                                      \
     }
 
 namespace paribus {

@@ -7,6 +7,7 @@
 namespace paribus {
 
 struct PathForestTask;
+struct WeightedSteps;
 
 /// The hot loops, built for one instruction set. Every build gives the same bits.
 struct Kernel {
@@ -15,6 +16,9 @@ struct Kernel {
     std::size_t (*path_forest_lanes)();
     std::size_t (*path_forest_scratch_bytes)(std::size_t, std::size_t);
     void (*grow_paths)(const PathForestTask &, std::size_t);
+    double (*mean_deviation)(const WeightedSteps &);
+    double (*student_sum)(const WeightedSteps &, double, double);
+    double (*student_sum_of_values)(const double *, std::size_t, double, double);
 };
 
 /// The builds that this processor can run, the fastest last.

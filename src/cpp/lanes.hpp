@@ -59,6 +59,13 @@ struct Lanes {
 using Floats = Lanes<float>;
 using Ints = Lanes<std::int32_t>;
 
+template <typename T>
+inline __attribute__((always_inline)) Lanes<T> load(const T *values) {
+    Lanes<T> result;
+    __builtin_memcpy(&result.part, values, sizeof result.part);
+    return result;
+}
+
 template <typename T, typename Operation>
 inline __attribute__((always_inline)) Lanes<T> lane_by_lane(const Lanes<T> &a, const Lanes<T> &b, Operation op) {
     Lanes<T> result;

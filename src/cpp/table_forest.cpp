@@ -4,13 +4,16 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <numbers>
 #include <numeric>
 #include <optional>
 
 #include "grid.hpp"
+#include "kernel.hpp"
 #include "parallel.hpp"
 #include "random.hpp"
+#include "smooth_density.hpp"
+#include "student.hpp"
+
 
 namespace paribus {
 
@@ -19,25 +22,8 @@ namespace {
 constexpr int target_bits = 30;
 // Rows that go down one tree before the next is fetched from memory.
 constexpr std::size_t rows_per_block = 2048;
-constexpr double degrees_of_freedom = 3.0;
-// A value that is farther off than this says is not more surprising.
-constexpr double least_density = std::numeric_limits<double>::min();
-// Of Student's t with 3 degrees of freedom, at its middle.
-const double peak = 2.0 / (std::numbers::pi * std::sqrt(degrees_of_freedom));
-// Sums run in so many strands, side by side: always the same ones, so that vectors of any width give the same bits.
-constexpr std::size_t n_strands = 8;
-
-/// The sum of term(0) ... term(n - 1).
-template <typename Term>
-double sum(std::size_t n, const Term &term) {
-    double strands[n_strands] = {};
-    std::size_t i = 0;
-    for (; i + n_strands <= n; i += n_strands) {
-        for (std::size_t k = 0; k < n_strands; ++k) strands[k] += term(i + k);
-    }
-    for (std::size_t k = 0; i < n; ++i, ++k) strands[k] += term(i);
-    return std::accumulate(strands, strands + n_strands, 0.0);
-}
+// Steps are whole numbers around 0.
+constexpr double middle = 1 << (target_bits - 1);
 
 /// Draws two samples of `n` rows each that have none in common, both in ascending order.
 void draw(const std::vector<std::uint32_t> &rows, std::size_t n, Random &random, std::vector<std::uint32_t> &first,
@@ -102,49 +88,59 @@ TableForest::TableForest(const FeatureTable &table, const TreeParameters &parame
     for (auto &tree : trees) trees_.push_back(std::move(*tree));
 }
 
-void TableForest::Distribution::mean_and_deviation(double &mean, double &deviation) const {
-    // The weights add up to 1.
-    const double centre = sum(values.size(), [&](std::size_t i) { return weights[i] * values[i]; });
-    mean = centre;
-    deviation = sum(values.size(), [&](std::size_t i) { return weights[i] * std::abs(values[i] - centre); });
+void TableForest::Distribution::add(const std::int32_t *steps, std::size_t n, float weight) {
+    // Enough to fill up a lot, too.
+    if (n_ + n + WeightedSteps::lot > steps_.size()) {
+        steps_.resize(2 * (n_ + n + WeightedSteps::lot));
+        weights_.resize(steps_.size());
+    }
+    std::copy_n(steps, n, steps_.data() + n_);
+    std::fill_n(weights_.data() + n_, n, weight);
+    n_ += n;
+}
+
+WeightedSteps TableForest::Distribution::finish() {
+    const std::size_t n_lots = (n_ + WeightedSteps::lot - 1) / WeightedSteps::lot;
+    std::fill(steps_.data() + n_, steps_.data() + n_lots * WeightedSteps::lot, steps_[0]);
+    std::fill(weights_.data() + n_, weights_.data() + n_lots * WeightedSteps::lot, 0.0f);
+    return {steps_.data(), weights_.data(), n_lots * WeightedSteps::lot};
 }
 
 void TableForest::for_each_row(const AskedRows &rows, std::size_t n_threads, const Tick &on_tick,
                                const std::function<Use()> &make_use) const {
     struct Scratch {
-        std::vector<const TableTree *> trees = std::vector<const TableTree *>(rows_per_block);
-        std::vector<TableTree::Leaf> leaves = std::vector<TableTree::Leaf>(rows_per_block);
-        std::vector<Distribution> distributions = std::vector<Distribution>(rows_per_block);
+        std::vector<const TableTree *> trees;
+        /// [pair][row of the block]
+        std::vector<TableTree::Leaf> leaves;
+        Distribution distribution;
     };
-    const auto n_pairs = static_cast<double>(n_pairs_);
     const std::size_t n_blocks = (rows.n_rows + rows_per_block - 1) / rows_per_block;
     for_each_item(
         n_blocks, n_threads,
         [&](const std::atomic<bool> &) {
-            return [&, scratch = std::make_shared<Scratch>(), use = make_use()](std::size_t block) {
+            auto scratch = std::make_shared<Scratch>();
+            scratch->trees.resize(rows_per_block);
+            scratch->leaves.resize(n_pairs_ * rows_per_block);
+            return [&, scratch, use = make_use()](std::size_t block) {
                 const std::size_t begin = block * rows_per_block, end = std::min(begin + rows_per_block, rows.n_rows);
-                std::vector<Distribution> &distributions = scratch->distributions;
-                for (Distribution &distribution : distributions) {
-                    distribution.values.clear();
-                    distribution.weights.clear();
-                }
                 // All rows of the block through one tree before the next, so that it stays near the processor.
                 for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
                     for (std::size_t row = begin; row < end; ++row) {
                         scratch->trees[row - begin] = &trees_[unseen_tree(pair, rows.fitted[row])];
                     }
                     TableTree::find(table_, scratch->trees.data(), rows.features + begin * table_.n_features(),
-                                    end - begin, scratch->leaves.data());
-                    for (std::size_t row = begin; row < end; ++row) {
-                        const TableTree::Leaf &leaf = scratch->leaves[row - begin];
-                        const std::int32_t *members = members_[unseen_tree(pair, rows.fitted[row])].data() + leaf.first;
-                        Distribution &distribution = distributions[row - begin];
-                        distribution.values.insert(distribution.values.end(), members, members + leaf.n_rows);
-                        distribution.weights.insert(distribution.weights.end(), leaf.n_rows,
-                                                    1.0 / (static_cast<double>(leaf.n_rows) * n_pairs));
-                    }
+                                    end - begin, scratch->leaves.data() + pair * rows_per_block);
                 }
-                for (std::size_t row = begin; row < end; ++row) use(row, distributions[row - begin]);
+                for (std::size_t row = begin; row < end; ++row) {
+                    scratch->distribution.clear();
+                    for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
+                        const TableTree::Leaf &leaf = scratch->leaves[pair * rows_per_block + row - begin];
+                        const std::int32_t *members = members_[unseen_tree(pair, rows.fitted[row])].data() + leaf.first;
+                        scratch->distribution.add(members, leaf.n_rows,
+                                                  1.0f / static_cast<float>(leaf.n_rows * n_pairs_));
+                    }
+                    use(row, scratch->distribution.finish());
+                }
             };
         },
         [&](std::size_t n_done) { on_tick(std::min(n_done * rows_per_block, rows.n_rows)); });
@@ -152,59 +148,49 @@ void TableForest::for_each_row(const AskedRows &rows, std::size_t n_threads, con
 
 void TableForest::deviations(const AskedRows &rows, double *deviations, std::size_t n_threads,
                              const Tick &on_tick) const {
+    const auto mean_deviation = kernel().mean_deviation;
     for_each_row(rows, n_threads, on_tick, [&]() -> Use {
-        return [&](std::size_t row, Distribution &distribution) {
-            double mean, deviation;
-            distribution.mean_and_deviation(mean, deviation);
-            deviations[row] = deviation / steps_per_unit_;
+        return [&](std::size_t row, const WeightedSteps &distribution) {
+            deviations[row] = mean_deviation(distribution) / steps_per_unit_;
         };
     });
 }
 
 void TableForest::surprises(const AskedRows &rows, const double *values, double width, double least_deviation,
                             double *surprises, std::size_t n_threads, const Tick &on_tick) const {
+    const Kernel &with = kernel();
     const double least = least_deviation * steps_per_unit_;
-    const double middle = static_cast<double>(std::int32_t{1} << (target_bits - 1));
     for_each_row(rows, n_threads, on_tick, [&]() -> Use {
-        return [&](std::size_t row, Distribution &distribution) {
-            double mean, deviation;
-            distribution.mean_and_deviation(mean, deviation);
-            const double scale = width * std::max(deviation, least);
+        return [&](std::size_t row, const WeightedSteps &distribution) {
             if (std::isnan(values[row])) {
                 surprises[row] = values[row];
                 return;
             }
-            const double value = (values[row] - low_) * steps_per_unit_ - middle;
-            const double squared = 1.0 / (degrees_of_freedom * scale * scale);
-            const double density = sum(distribution.values.size(), [&](std::size_t i) {
-                const double distance = value - distribution.values[i];
-                const double term = 1.0 + distance * distance * squared;
-                return distribution.weights[i] / (term * term);
-            });
-            surprises[row] = -std::log(std::max(peak * density / scale * steps_per_unit_, least_density));
+            const double scale = width * std::max(with.mean_deviation(distribution), least);
+            const double at = (values[row] - low_) * steps_per_unit_ - middle;
+            surprises[row] = surprise(with.student_sum(distribution, at, scale), scale / steps_per_unit_);
         };
     });
 }
 
 void TableForest::quantiles(const AskedRows &rows, std::size_t n, double *quantiles, std::size_t n_threads,
                             const Tick &on_tick) const {
-    const double middle = static_cast<double>(std::int32_t{1} << (target_bits - 1));
     for_each_row(rows, n_threads, on_tick, [&]() -> Use {
         auto order = std::make_shared<std::vector<std::uint32_t>>();
-        return [&, order](std::size_t row, Distribution &distribution) {
-            const std::vector<std::int32_t> &values = distribution.values;
-            order->resize(values.size());
+        return [&, order](std::size_t row, const WeightedSteps &distribution) {
+            order->resize(distribution.n);
             std::iota(order->begin(), order->end(), 0);
-            std::stable_sort(order->begin(), order->end(),
-                             [&](std::uint32_t a, std::uint32_t b) { return values[a] < values[b]; });
+            std::stable_sort(order->begin(), order->end(), [&](std::uint32_t a, std::uint32_t b) {
+                return distribution.steps[a] < distribution.steps[b];
+            });
             double *to = quantiles + row * n;
             std::size_t next = 0;
             double reached = 0.0;
             for (const std::uint32_t member : *order) {
-                reached += distribution.weights[member];
+                reached += static_cast<double>(distribution.weights[member]);
                 // Shares that differ by rounding alone are equal.
-                while (next < n && reached >= (static_cast<double>(next) + 0.5) / static_cast<double>(n) - 1e-9) {
-                    to[next++] = low_ + (values[member] + middle) / steps_per_unit_;
+                while (next < n && reached >= (static_cast<double>(next) + 0.5) / static_cast<double>(n) - 1e-6) {
+                    to[next++] = low_ + (distribution.steps[member] + middle) / steps_per_unit_;
                 }
             }
         };

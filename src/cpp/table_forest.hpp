@@ -7,6 +7,8 @@
 
 namespace paribus {
 
+struct WeightedSteps;
+
 /// Rows to ask a forest about.
 struct AskedRows {
     std::size_t n_rows;
@@ -52,14 +54,23 @@ public:
     void add_weights(const AskedRows &row, double factor, double *weights) const;
 
 private:
-    /// The distribution of one row.
-    struct Distribution {
-        std::vector<std::int32_t> values;
-        std::vector<double> weights;
-        void mean_and_deviation(double &mean, double &deviation) const;
+    /// The distribution of one row, and the memory for it.
+    class Distribution {
+    public:
+        void clear() { n_ = 0; }
+        /// Adds steps that count so much each.
+        void add(const std::int32_t *steps, std::size_t n, float weight);
+        /// Fills up the last lot.
+        WeightedSteps finish();
+        std::size_t size() const { return n_; }
+
+    private:
+        std::size_t n_ = 0;
+        std::vector<std::int32_t> steps_;
+        std::vector<float> weights_;
     };
 
-    using Use = std::function<void(std::size_t row, Distribution &)>;
+    using Use = std::function<void(std::size_t row, const WeightedSteps &distribution)>;
     void for_each_row(const AskedRows &rows, std::size_t n_threads, const Tick &on_tick,
                       const std::function<Use()> &make_use) const;
     std::size_t unseen_tree(std::size_t pair, std::int64_t fitted) const {

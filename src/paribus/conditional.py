@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from paribus._core import FeatureTable, Forest
+from paribus._core import FeatureTable, Forest, column_surprises
 from paribus.trend import LinearTrend, fit_trend
 from paribus.values import Floats
 
@@ -37,13 +37,9 @@ DEGREES_OF_FREEDOM = 3.0
 PEAK = 2.0 / (np.pi * np.sqrt(DEGREES_OF_FREEDOM))
 # A range so much smaller than the target's is rounding.
 NEGLIGIBLE = 1e-12
-# A value that is farther off than this says is not more surprising.
-LEAST_DENSITY = float(np.finfo(np.float64).tiny)
 # Where a cumulative distribution is looked at, in widths of kernels around some of its atoms.
 STEPS = np.array([-16.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
 MOST_STEPS = 30
-# Small enough for the processor's cache.
-ROWS_AT_A_TIME = 1_000
 
 
 @dataclass(frozen=True)
@@ -114,17 +110,8 @@ class WholeColumn:
 
     def surprises(self, asked: Asked, values: Floats) -> Floats:
         """Minus the logarithm of the smooth density at the values. A fitted row does not count itself."""
-        found = np.empty(len(values))
-        for begin in range(0, len(values), ROWS_AT_A_TIME):
-            block = slice(begin, begin + ROWS_AT_A_TIME)
-            kernels = student(values[block, None], self.atoms, self.scale)
-            n = np.full(len(kernels), len(self.atoms))
-            if self._has_all:
-                own = np.flatnonzero((asked.fitted[block] >= 0) & ~np.isnan(values[block]))
-                kernels[own, np.searchsorted(self.atoms, values[block][own])] = 0.0
-                n[own] -= 1
-            found[block] = -np.log(np.maximum(kernels.sum(axis=1) / n, LEAST_DENSITY))
-        return found
+        is_own = (self._has_all & (asked.fitted >= 0)).astype(np.uint8)
+        return column_surprises(self.atoms, self.scale, values, is_own, asked.n_threads)
 
 
 class ForestView:

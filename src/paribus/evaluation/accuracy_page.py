@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from statistics import fmean
-from typing import TypeAlias
 
 import numpy as np
 
@@ -25,16 +22,27 @@ from paribus.evaluation.results import (
     paper_means,
     verdict,
 )
-from paribus.evaluation.statistics import critical_difference, friedman, ranks
-
-Table: TypeAlias = dict[tuple[str, str], Mean]
-"""Data set and method -> mean over trials."""
+from paribus.evaluation.statistics import critical_difference, friedman
+from paribus.evaluation.summaries import (
+    Table,
+    average_ranks,
+    best_bold,
+    complete,
+    kinds,
+    listed,
+    mean_over,
+    met,
+    number,
+    paper_names,
+    text_of,
+)
 
 OURS, MORE_TREES = "QCAD", "QCAD, 100 trees"
 # What is asked of QCAD: to be as good as in the paper on so many of its 30 data sets.
 ASKED = 26
-# Methods are ranked with QCAD in the paper's setting: two of it would push the others down twice.
-RANKED = [method for method in experiments.COMPARED if method != MORE_TREES]
+# QCAD in the paper's setting and its rivals: two of it would push the others down twice.
+RANKED = [OURS, *baselines.names()]
+SHOWN = [OURS, MORE_TREES, *baselines.names()]
 # RIF is newer than the paper.
 IN_THE_PAPER = [method for method in RANKED if method != "RIF"]
 GROUPS = (baselines.names()[:4], baselines.names()[4:])
@@ -49,23 +57,23 @@ def in_short(results: list[Result], pictures: Path) -> list[str]:
     lines = [
         f"- **As good as in the paper?** With 10 trees and the paper's k, QCAD's PRC AUC is at least the paper's less "
         f"the larger of its deviation and {REACH} on {reached} of {len(verdicts)} data sets "
-        f"({ASKED} of {len(_names())} are asked for: {_met(reached >= ASKED)}).",
+        f"({ASKED} of {len(paper_names())} are asked for: {met(reached >= ASKED)}).",
     ]
-    for title, names in _kinds(verdicts):
-        here, there = _mean_over(ours, names, OURS), _mean_over(paper, names, OURS)
-        more = _mean_over(ours, names, MORE_TREES)
+    for title, names in kinds(verdicts):
+        here, there = mean_over(ours, names, OURS), mean_over(paper, names, OURS)
+        more = mean_over(ours, names, MORE_TREES)
         if here is not None and there is not None:
             lines.append(
                 f"- **Mean over the {len(names)} {title} sets:** {here:.3f}, in the paper {there:.3f} (at least that "
-                f"is asked for: {_met(here >= there)}){'' if more is None else f'; with 100 trees {more:.3f}'}."
+                f"is asked for: {met(here >= there)}){'' if more is None else f'; with 100 trees {more:.3f}'}."
             )
-    complete = _complete(ours, RANKED)
-    if len(complete) > 1:
-        order = sorted(_average_ranks(ours, complete, RANKED).items(), key=lambda each: each[1])
-        reported = sorted(_average_ranks(paper, complete, IN_THE_PAPER).items(), key=lambda each: each[1])
+    whole = complete(ours, RANKED)
+    if len(whole) > 1:
+        order = sorted(average_ranks(ours, whole, RANKED).items(), key=lambda each: each[1])
+        reported = sorted(average_ranks(paper, whole, IN_THE_PAPER).items(), key=lambda each: each[1])
         lines += [
-            f"- **Average rank by PRC AUC** of ten detectors over {len(complete)} sets: {_listed(order)}.",
-            f"- In the paper, of nine detectors over the same sets: {_listed(reported)}.",
+            f"- **Average rank by PRC AUC** of ten detectors over {len(whole)} sets: {listed(order)}.",
+            f"- In the paper, of nine detectors over the same sets: {listed(reported)}.",
         ]
     return lines
 
@@ -81,13 +89,13 @@ def beside_the_paper(results: list[Result], pictures: Path) -> list[str]:
         cells = []
         for ours, paper in tables.values():
             found, reported = ours[name, OURS], paper[name, OURS]
-            cells += [f"{found}{MARKS[verdict(found, reported)]}", _text(ours.get((name, MORE_TREES))), str(reported)]
+            cells += [f"{found}{MARKS[verdict(found, reported)]}", text_of(ours.get((name, MORE_TREES))), str(reported)]
         lines.append(row([name, *cells]))
-    for title, chosen in _kinds(names):
+    for title, chosen in kinds(names):
         cells = []
         for ours, paper in tables.values():
             for table, method in ((ours, OURS), (ours, MORE_TREES), (paper, OURS)):
-                cells.append(_number(_mean_over(table, chosen, method)))
+                cells.append(number(mean_over(table, chosen, method)))
         lines.append(row([f"**mean, {title}**", *cells]))
     lines.append("")
     for measure, label in MEASURES.items():
@@ -107,21 +115,21 @@ def ranking(results: list[Result], pictures: Path) -> list[str]:
     lines: list[str] = []
     for measure, label in MEASURES.items():
         ours, paper = means(results, measure), paper_means(measure)
-        names = _complete(ours, experiments.COMPARED)
+        names = complete(ours, SHOWN)
         if len(names) < 2:
             continue
         real, generated = ([name for name in names if is_generated(name) == wanted] for wanted in (False, True))
-        overall = _average_ranks(ours, names, RANKED)
-        nine, theirs = _average_ranks(ours, names, IN_THE_PAPER), _average_ranks(paper, names, IN_THE_PAPER)
+        overall = average_ranks(ours, names, RANKED)
+        nine, theirs = average_ranks(ours, names, IN_THE_PAPER), average_ranks(paper, names, IN_THE_PAPER)
         titles = ["mean, real", "mean, generated", "rank, real", "rank, generated", "rank, all"]
         lines += ["", f"### {label}", ""]
         lines += header(["method", *titles, "rank among the paper's nine", "the same in the paper"])
-        for method in sorted(experiments.COMPARED, key=lambda each: overall.get(each, overall[OURS])):
+        for method in sorted(SHOWN, key=lambda each: overall.get(each, overall[OURS])):
             # In the place of QCAD with 10 trees, not beside it.
             among = [method if each == OURS and method == MORE_TREES else each for each in RANKED]
-            cells = [_number(_mean_over(ours, chosen, method)) for chosen in (real, generated)]
+            cells = [number(mean_over(ours, chosen, method)) for chosen in (real, generated)]
             cells += [
-                f"{_average_ranks(ours, chosen, among)[method]:.2f}" if chosen else ""
+                f"{average_ranks(ours, chosen, among)[method]:.2f}" if chosen else ""
                 for chosen in (real, generated, names)
             ]
             cells += [f"{table[method]:.2f}" if method in table else "" for table in (nine, theirs)]
@@ -141,7 +149,7 @@ def rivals(results: list[Result], pictures: Path) -> list[str]:
     """Every rival on every data set, here and in the paper, and how often they agree."""
     del pictures
     ours, paper = means(results), paper_means()
-    names = [name for name in _names() if any((name, method) in ours for method in baselines.names())]
+    names = [name for name in paper_names() if any((name, method) in ours for method in baselines.names())]
     lines = header(
         ["rival", "mean here", "in the paper", "within reach", "above", "below", "below the paper's reach, by how much"]
     )
@@ -156,7 +164,7 @@ def rivals(results: list[Result], pictures: Path) -> list[str]:
             for name, judged in verdicts.items()
             if judged == -1
         ]
-        both = [_number(_mean_over(table, verdicts, each)) for table, each in ((ours, label), (paper, rival))]
+        both = [number(mean_over(table, verdicts, each)) for table, each in ((ours, label), (paper, rival))]
         title = label if len(verdicts) == len(names) else f"{label} ({len(verdicts)} sets)"
         lines.append(row([title, *both, *counts, ", ".join(below) or "none"]))
     for group in GROUPS:
@@ -175,10 +183,10 @@ def every_number(results: list[Result], pictures: Path) -> list[str]:
     for measure, label in MEASURES.items():
         table = means(results, measure)
         lines += ["", f"### {label}, every method", "", *header(["data set", *methods])]
-        for name in _names():
+        for name in paper_names():
             found = [table.get((name, method)) for method in methods]
             if any(found):
-                lines.append(row([name, *_best_bold(found, usual[name])]))
+                lines.append(row([name, *best_bold(found, usual[name])]))
     failed = [f"{r.task.method} on {r.task.dataset}, trial {r.task.trial}: {r.error}" for r in results if r.error]
     return [*lines[1:], "", *(f"Failed: {line}." for line in failed)]
 
@@ -187,7 +195,7 @@ def _tested(table: Table, names: list[str], label: str) -> list[str]:
     """What the tests say of the ranks."""
     values = np.array([[table[name, method].mean for method in RANKED] for name in names])
     test, difference = friedman(values), critical_difference(len(RANKED), len(names))
-    average = _average_ranks(table, names, RANKED)
+    average = average_ranks(table, names, RANKED)
     near = [method for method in RANKED if method != OURS and abs(average[method] - average[OURS]) <= difference]
     return [
         f"{label} over {len(names)} data sets. Friedman: chi-squared {test.statistic:.1f}, p = {test.p_value:.1g}; "
@@ -201,62 +209,12 @@ def judge_all(table: Table, method: str, measure: Measure = "prc_auc") -> dict[s
     paper, reported = paper_means(measure), method.removesuffix(AS_IN_THE_PAPER)
     return {
         name: verdict(table[name, method], paper[name, reported])
-        for name in _names()
+        for name in paper_names()
         if (name, method) in table and (name, reported) in paper
     }
-
-
-def _average_ranks(table: Table, names: list[str], methods: list[str]) -> dict[str, float]:
-    values = [[table[name, method].mean for method in methods] for name in names]
-    return dict(zip(methods, ranks(values).mean(axis=0).tolist(), strict=True))
-
-
-def _complete(table: Table, methods: list[str]) -> list[str]:
-    """The data sets that all methods have finished."""
-    return [name for name in _names() if all((name, method) in table for method in methods)]
-
-
-def _mean_over(table: Table, names: Iterable[str], method: str) -> float | None:
-    """The mean over data sets, if the method has finished them all."""
-    found = [table.get((name, method)) for name in names]
-    return fmean(each.mean for each in found if each is not None) if found and all(found) else None
-
-
-def _kinds(names: Iterable[str]) -> list[tuple[str, list[str]]]:
-    kinds = [("real", [n for n in names if not is_generated(n)]), ("generated", [n for n in names if is_generated(n)])]
-    return [(title, chosen) for title, chosen in kinds if chosen]
-
-
-def _names() -> list[str]:
-    return [summary.name for summary in experiments.paper_sets()]
-
-
-def _best_bold(cells: list[Mean | None], usual: int) -> list[str]:
-    best = max(round(cell.mean, 2) for cell in cells if cell is not None)
-    texts = []
-    for cell in cells:
-        text = _text(cell) if cell is None or round(cell.mean, 2) < best else f"**{cell}**"
-        texts.append(f"{text} ({cell.n_trials})" if cell is not None and cell.n_trials < usual else text)
-    return texts
 
 
 def _beside(found: Mean | None, reported: Mean | None) -> str:
     if found is None or reported is None:
         return "" if found is None else f"{found.mean:.2f}"
     return f"{found.mean:.2f} / {reported.mean:.2f}{MARKS[verdict(found, reported)]}"
-
-
-def _listed(order: list[tuple[str, float]]) -> str:
-    return ", ".join(f"{method} {rank:.2f}" for method, rank in order)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
-
-
-def _text(value: Mean | None) -> str:
-    return "" if value is None else str(value)
-
-
-def _met(is_met: bool) -> str:
-    return "met" if is_met else "not met"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paribus.evaluation import accuracy_page, experiments, figures
+from paribus.evaluation import accuracy_page, experiments, figures, surprise_page
 from paribus.evaluation.markdown import has_part, header, replace_part, row
 from paribus.evaluation.results import MEASURES, Mean, Measure, Result, ResultFile
 
@@ -107,6 +107,8 @@ PARTS = {
     "accuracy ranks": accuracy_page.ranking,
     "accuracy of the rivals": accuracy_page.rivals,
     "accuracy of every method": accuracy_page.every_number,
+    "accuracy of surprise": surprise_page.on_the_papers_tables,
+    "heldout": surprise_page.on_heldout_tables,
     "runtime": runtime,
     "sensitivity": sensitivity,
     "ablation of clipping": clipping,

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace paribus {
+
+/// Steps of a grid, below 2^29 in size, and how much each counts, 1 in all: the distribution of one row.
+struct WeightedSteps {
+    /// They come in whole lots; what fills up the last one counts nothing.
+    static constexpr std::size_t lot = 16;
+
+    const std::int32_t *steps;
+    const float *weights;
+    std::size_t n;
+};
+
+}  // namespace paribus
+
+// One declaration per instruction set: other sources reach them through kernel.hpp.
+namespace paribus::PARIBUS_KERNEL {
+
+/// The mean absolute deviation from the mean, to about six digits.
+double mean_deviation(const WeightedSteps &distribution);
+
+/// The weighted sum of Student's t with 3 degrees of freedom around each step, at a place between or beyond them; in
+/// units of its peak, so 1 at most. To about six digits, however small it is.
+double student_sum(const WeightedSteps &distribution, double at, double scale);
+
+/// The same around values that count 1 each, to full precision.
+double student_sum(const double *values, std::size_t n, double at, double scale);
+
+}  // namespace paribus::PARIBUS_KERNEL
