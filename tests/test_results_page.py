@@ -202,4 +202,14 @@ def test_time_left_is_learnt() -> None:
     clock = experiments.Clock([Result(Task("accuracy", "Yacht", "CAD", 0), 3.0)])
     assert clock.expect(Task("accuracy", "Yacht", "CAD", 1)) == 3.0
     assert clock.expect(Task("accuracy", "ElNino", "CAD", 1)) > 100.0
+
+
+def test_time_left_counts_what_was_extrapolated_as_short_as_it_was() -> None:
+    """Tests that the peer, of which only 40 forests were grown, is not expected to take as long as all of them."""
+    clock = experiments.Clock([Result(Task("runtime", "S1", "plain forests", 0, {}, (2000, 5, 5)), 250.0)])
+    assert clock.expect(Task("runtime", "S1", "plain forests", 1, {}, (2000, 5, 5))) == pytest.approx(1.0)
+
+
+def test_means_are_means() -> None:
+    """Tests the mean of a few cells."""
     assert Mean.of([1.0, 3.0]).mean == 2.0

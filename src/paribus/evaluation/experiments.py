@@ -249,9 +249,13 @@ class Clock:
 
     def note(self, result: Result) -> None:
         """Learns from a result."""
-        task = result.task
-        self._cells.setdefault((self._table(task), task.method), []).append(result.seconds)
-        self._methods.setdefault(task.method, []).append(result.seconds / self._size(task))
+        task, seconds = result.task, result.seconds
+        if task.method == PLAIN and task.shape is not None:
+            # Of its forests, only a sample was grown.
+            n_rows, _, n_behavioral = task.shape
+            seconds *= PLAIN_SAMPLE / (n_rows * n_behavioral)
+        self._cells.setdefault((self._table(task), task.method), []).append(seconds)
+        self._methods.setdefault(task.method, []).append(seconds / self._size(task))
 
     def expect(self, task: Task) -> float:
         """Seconds: as for the same table and method, else by the size of the table."""
