@@ -53,8 +53,7 @@ paribus::Tick python_tick(const nb::object &progress) {
 std::vector<paribus::FeatureKind> kinds(const Input<std::uint8_t, 1> &categorical) {
     std::vector<paribus::FeatureKind> kinds;
     for (std::size_t f = 0; f < categorical.shape(0); ++f) {
-        kinds.push_back(categorical.data()[f] != 0 ? paribus::FeatureKind::categorical
-                                                   : paribus::FeatureKind::numeric);
+        kinds.push_back(categorical.data()[f] != 0 ? paribus::FeatureKind::categorical : paribus::FeatureKind::numeric);
     }
     return kinds;
 }
@@ -388,7 +387,8 @@ NB_MODULE(_core, m) {
             return result;
         },
         "atoms"_a, "scale"_a, "values"_a, "is_own"_a, "n_threads"_a = 1,
-        "Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is one.");
+        "Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is "
+        "one.");
 
     m.def("kernel", [] { return std::string(paribus::kernel().name); }, "The build of the hot loops in use.");
     m.def("kernels", &kernel_names, "The builds that this machine can run, the fastest last.");

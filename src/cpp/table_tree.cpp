@@ -24,9 +24,13 @@ Sum operator-(const Sum &a, const Sum &b) { return {a.target - b.target, a.count
 
 class TreeGrower {
 public:
-    TreeGrower(TableTree &tree, const FeatureTable &table, const TreeParameters &parameters,
-               const std::int32_t *target, std::uint64_t seed)
-        : tree_(tree), table_(table), parameters_(parameters), target_(target), random_(seed),
+    TreeGrower(TableTree &tree, const FeatureTable &table, const TreeParameters &parameters, const std::int32_t *target,
+               std::uint64_t seed)
+        : tree_(tree),
+          table_(table),
+          parameters_(parameters),
+          target_(target),
+          random_(seed),
           features_(parameters.features) {}
 
     void grow() {
@@ -36,7 +40,7 @@ public:
             const Range range = todo.back();
             todo.pop_back();
             if (!find_split(range)) {
-                tree_.nodes_[range.node] = {0.0, range.node, 0, false, TableTree::Kind::leaf};
+                tree_.nodes_[range.node] = {std::numeric_limits<double>::infinity(), range.node, 0, true, false};
                 tree_.leaves_.resize(tree_.nodes_.size());
                 tree_.leaves_[range.node] = {range.begin, range.end - range.begin};
                 continue;
@@ -159,8 +163,7 @@ private:
             if (sums_[bin].count == 0) continue;
             if (bin > first) {
                 consider(left, missing, feature, [&] {
-                    return between(column, column.last_rank[last],
-                                   bin == 0 ? 0 : column.last_rank[bin - 1] + 1);
+                    return between(column, column.last_rank[last], bin == 0 ? 0 : column.last_rank[bin - 1] + 1);
                 });
             }
             left = left + sums_[bin];
@@ -235,12 +238,11 @@ private:
     std::uint32_t carry_out(const Range &range, std::uint32_t left) {
         const FeatureTable::Column &column = table_.column(best_.feature);
         const bool is_categorical = column.kind == FeatureKind::categorical;
-        const auto kind = is_categorical ? TableTree::Kind::category : TableTree::Kind::number;
         if (is_categorical) {
             best_.threshold = static_cast<double>(tree_.sets_.size());
             tree_.sets_.push_back(best_.set);
         }
-        tree_.nodes_[range.node] = {best_.threshold, left, best_.feature, best_.missing_left, kind};
+        tree_.nodes_[range.node] = {best_.threshold, left, best_.feature, best_.missing_left, is_categorical};
         std::uint32_t *const begin = tree_.rows_.data() + range.begin;
         std::uint32_t *const end = tree_.rows_.data() + range.end;
         // Stable, so that the rows of a leaf stay in ascending order.
@@ -299,42 +301,58 @@ bool TableTree::category_goes_left(const FeatureTable &table, const Node &node, 
     return code < bins.size() ? is_in(set, bins[code]) : node.missing_left;
 }
 
-void TableTree::find(const FeatureTable &table, const TableTree *const *trees, const double *rows, std::size_t n_rows,
-                     Leaf *leaves) {
-    // Some rows at a time: while one waits for memory, the others go on.
-    constexpr std::size_t side_by_side = 8;
+template <bool is_plain>
+void TableTree::find_some(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+                          std::size_t n_rows, Leaf *leaves) {
+    const std::size_t n_features = table.n_features();
+    // The last rows are joined by copies of the first.
+    const double *values[side_by_side];
+    const Node *nodes[side_by_side];
+    std::uint32_t places[side_by_side] = {};
+    for (std::size_t i = 0; i < side_by_side; ++i) {
+        const std::size_t row = i < n_rows ? i : 0;
+        nodes[i] = trees[row]->nodes_.data();
+        values[i] = rows + row * n_features;
+    }
+    const auto step = [&](std::size_t i) {
+        const Node &node = nodes[i][places[i]];
+        const double value = values[i][node.feature];
+        // Without branches: they would be guessed wrong half of the time. A leaf keeps the row: its left child is
+        // itself, and its threshold is infinite.
+        if constexpr (is_plain) {
+            places[i] = node.left + !(value <= node.threshold);
+        } else {
+            bool goes_left = (value <= node.threshold) | ((value != value) & node.missing_left);
+            if (node.is_categorical) {
+                goes_left = trees[i < n_rows ? i : 0]->category_goes_left(table, node, value);
+            }
+            places[i] = node.left + !goes_left;
+        }
+    };
+    for (bool moved = true; moved;) {
+        // To ask whether all have arrived takes as long as a step.
+        for (std::size_t level = 0; level < 3; ++level) {
+            for (std::size_t i = 0; i < side_by_side; ++i) step(i);
+        }
+        moved = false;
+        for (std::size_t i = 0; i < side_by_side; ++i) {
+            const std::uint32_t last = places[i];
+            step(i);
+            moved |= places[i] != last;
+        }
+    }
+    for (std::size_t i = 0; i < n_rows; ++i) leaves[i] = trees[i]->leaves_[places[i]];
+}
+
+void TableTree::find(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+                     const std::uint8_t *has_missing, std::size_t n_rows, Leaf *leaves) {
     const std::size_t n_features = table.n_features();
     for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
-        // The last rows are joined by copies of the first.
-        const double *values[side_by_side];
-        const TableTree *tree[side_by_side];
-        const Node *nodes[side_by_side];
-        std::uint32_t places[side_by_side];
-        for (std::size_t i = 0; i < side_by_side; ++i) {
-            const std::size_t row = begin + i < n_rows ? begin + i : begin;
-            tree[i] = trees[row];
-            nodes[i] = trees[row]->nodes_.data();
-            values[i] = rows + row * n_features;
-            places[i] = 0;
-        }
-        for (bool moved = true; moved;) {
-            moved = false;
-            for (std::size_t i = 0; i < side_by_side; ++i) {
-                const Node &node = nodes[i][places[i]];
-                const double value = values[i][node.feature];
-                // Without branches: they would be guessed wrong half of the time.
-                bool goes_left = (value <= node.threshold) | ((value != value) & node.missing_left);
-                if (node.kind == Kind::category) [[unlikely]] {
-                    goes_left = tree[i]->category_goes_left(table, node, value);
-                }
-                const std::uint32_t next = node.left + ((node.kind != Kind::leaf) & !goes_left);
-                moved |= next != places[i];
-                places[i] = next;
-            }
-        }
-        for (std::size_t i = 0; i < side_by_side && begin + i < n_rows; ++i) {
-            leaves[begin + i] = tree[i]->leaves_[places[i]];
-        }
+        const std::size_t n = std::min(side_by_side, n_rows - begin);
+        bool is_plain = true;
+        for (std::size_t i = begin; i < begin + n; ++i) is_plain &= trees[i]->sets_.empty() && has_missing[i] == 0;
+        const auto find_here = is_plain ? find_some<true> : find_some<false>;
+        find_here(table, trees + begin, rows + begin * n_features, n, leaves + begin);
     }
 }
 

@@ -39,26 +39,31 @@ public:
     /// The leaf of each row in a tree of its own choice. A value that is missing or a category that a split has not
     /// seen goes where the split sends it, or with the majority.
     ///
-    /// @param trees one per row
-    /// @param rows  [row][feature of the table]
-    static void find(const FeatureTable &table, const TableTree *const *trees, const double *rows, std::size_t n_rows,
-                     Leaf *leaves);
+    /// @param trees       one per row
+    /// @param rows        [row][feature of the table]
+    /// @param has_missing by row: whether any of its values is missing
+    static void find(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+                     const std::uint8_t *has_missing, std::size_t n_rows, Leaf *leaves);
 
 private:
-    enum class Kind : std::uint8_t { number, category, leaf };
-
     struct Node {
-        /// Numbers up to it go left. Of a split of categories: which of the sets goes left.
+        /// Numbers up to it go left. Of a split of categories: which of the sets goes left. Of a leaf: infinite.
         double threshold;
         /// The left child, whose neighbour is the right one. Of a leaf: itself.
         std::uint32_t left;
         std::uint16_t feature;
         bool missing_left;
-        Kind kind;
+        bool is_categorical;
     };
 
     using BinSet = std::array<std::uint64_t, FeatureTable::n_bins / 64>;
 
+    /// Rows that go down together: while one waits for memory, the others go on.
+    static constexpr std::size_t side_by_side = 8;
+    /// No more rows than that. Plain ones have no missing values, and their trees no categories.
+    template <bool is_plain>
+    static void find_some(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+                          std::size_t n_rows, Leaf *leaves);
     static bool is_in(const BinSet &set, std::uint8_t bin) { return (set[bin / 64] >> (bin % 64) & 1) != 0; }
     bool category_goes_left(const FeatureTable &table, const Node &node, double value) const;
 

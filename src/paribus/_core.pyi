@@ -57,6 +57,11 @@ class Forest:
         How much each fitted row counts in the distribution of one row, 1 in all.
         """
 
+def column_surprises(atoms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_own: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is one.
+    """
+
 def kernel() -> str:
     """The build of the hot loops in use."""
 
