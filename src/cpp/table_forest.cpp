@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -99,7 +100,7 @@ void TableForest::Distribution::add(const std::int32_t *steps, std::size_t n, fl
     }
     // By lots of their own, which leaves seldom fill: faster than to ask how many there are.
     for (std::size_t i = 0; i < n; i += step_lot) {
-        std::copy_n(steps + i, step_lot, steps_.data() + n_ + i);
+        std::memcpy(steps_.data() + n_ + i, steps + i, step_lot * sizeof *steps);
         std::fill_n(weights_.data() + n_ + i, step_lot, weight);
     }
     n_ += n;
