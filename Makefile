@@ -73,6 +73,7 @@ bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libra
 
 experiments: $(VENV)/.installed-experiments  ## run the paper's experiments (three hours; goes on where it stopped)
 	$(BIN)/paribus bench accuracy
+	$(BIN)/paribus bench heldout
 	$(BIN)/paribus bench sensitivity
 	$(BIN)/paribus bench ablation
 	$(BIN)/paribus bench runtime

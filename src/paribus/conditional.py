@@ -307,8 +307,8 @@ class ConditionalColumn:
 def fit_shares(surprises: Floats) -> Floats:
     """The shares of views, [view][row], that make the rows most likely together.
 
-    >>> fit_shares(np.array([[1.0, 1.0, 1.0], [4.0, 4.0, 0.0]])).round(2)
-    array([0.83, 0.17])
+    >>> fit_shares(np.array([[1.0, 1.0, 1.0], [4.0, 4.0, -2.0]])).round(2)
+    array([0.68, 0.32])
     """
     likelihoods = np.exp(surprises.min(axis=0) - surprises)
     shares = np.full(len(surprises), 1.0 / len(surprises))

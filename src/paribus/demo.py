@@ -29,7 +29,7 @@ def run(report: Path | None = None) -> None:
     detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     seconds = time.perf_counter() - start
     print_words(
-        f"Each of {n_rows:,} days compared with {detector._compared_with('days')} in "
+        f"Each of {n_rows:,} days compared with {detector._compared_with('day')} in "
         f"{listed(weather.contextual, 'and')}, in {seconds:.1f} s."
     )
 

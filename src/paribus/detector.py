@@ -13,6 +13,7 @@ from paribus import scoring
 from paribus.encoding import ContextEncoding, encode_behavior
 from paribus.fitted import Encoded, Fitted
 from paribus.forests import ForestPlan, resolve_max_features
+from paribus.formatting import counted
 from paribus.frame import ContextualDetector, warn_unscored
 from paribus.judge import AskedRows, Judge
 from paribus.parallel import resolve_n_jobs
@@ -204,9 +205,8 @@ class QCAD(ContextualDetector):
         self._remember(fitted, judge)
         return self
 
-    def _compared_with(self, plural: str = "") -> str:
-        group = "one" if self.n_neighbors_ == 1 else f"{self.n_neighbors_:,} {plural}".rstrip()
-        return f"the {group} most like it"
+    def _compared_with(self, noun: str) -> str:
+        return f"the {noun if self.n_neighbors_ == 1 else counted(self.n_neighbors_, noun)} most like it"
 
     _memory_type = QuantileMemory
 

@@ -404,8 +404,8 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _make_judge(fitted: Fitted) -> Judge:
         raise NotImplementedError
 
-    def _compared_with(self, plural: str = "") -> str:
-        """Whom a row is compared with, in words; `plural` is what rows are called."""
+    def _compared_with(self, noun: str) -> str:
+        """Whom a row is compared with, in words; the noun is what a row is called."""
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:

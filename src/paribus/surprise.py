@@ -164,8 +164,8 @@ class ConditionalSurprise(ContextualDetector):
         self._remember(fitted, judge)
         return self
 
-    def _compared_with(self, plural: str = "") -> str:
-        return f"the {plural or 'rows'} like it"
+    def _compared_with(self, noun: str) -> str:
+        return f"the {noun}s like it"
 
     _memory_type = SurpriseMemory
 

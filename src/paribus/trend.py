@@ -60,7 +60,7 @@ def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) 
 
     Examples
     --------
-    >>> rows = np.arange(40.0)[:, None]
+    >>> rows = np.arange(400.0)[:, None]
     >>> target = 3.0 * rows[:, 0] + 1.0
     >>> target[7] = 500.0
     >>> trend, residuals = fit_trend(rows, np.zeros(1, dtype=np.uint8), target)

@@ -286,7 +286,7 @@ def _summarise(detector: ContextualDetector, table: ReadTable, scores: Scores, s
         advice = "--contamination 0.01" if is_automatic else ""
         found = none_above(scores.threshold, float(known.min()), float(known.max()), advice)
     note(
-        f"{counted(table.n_rows, 'row')}, each compared with {detector._compared_with()} in "
+        f"{counted(table.n_rows, 'row')}, each compared with {detector._compared_with('row')} in "
         f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
     )
 

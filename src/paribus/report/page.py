@@ -48,7 +48,7 @@ def make_page(detector: ContextualDetector, top: int, *, title: str | None = Non
                 summary=summarize(
                     view,
                     shown,
-                    detector._compared_with("rows"),
+                    detector._compared_with("row"),
                     detector.n_neighbors_ if "n_neighbors" in detector.get_params(deep=False) else None,
                     detector.fit_seconds_,
                     detector.get_params(deep=False),
