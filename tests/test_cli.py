@@ -121,7 +121,7 @@ def test_detect_writes_what_the_library_says(days: Path, tmp_path: Path) -> None
     assert [row["id"] for row in rows if row["rank"] == "1"] == [f"s{best[0].position}"]
     page = (tmp_path / "r.html").read_text()
     assert f"s{best[0].position}" in page
-    assert "300 rows, each compared with the 50 most like it in month, elevation and zone" in result.stderr
+    assert "300 rows, each compared with the 50 rows most like it in month, elevation and zone" in result.stderr
     assert sorted(os.listdir(tmp_path)) == ["r.html", "s.csv"]
 
 

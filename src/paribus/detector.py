@@ -208,6 +208,13 @@ class QCAD(ContextualDetector):
     def _compared_with(self, noun: str) -> str:
         return f"the {noun if self.n_neighbors_ == 1 else counted(self.n_neighbors_, noun)} most like it"
 
+    def _full_score(self) -> str:
+        return "far outside of what comparable rows show"
+
+    _source = (
+        "The method is QCAD: Zhong Li and Matthijs van Leeuwen, “Explainable contextual anomaly detection using "
+        "quantile regression forests”, Data Mining and Knowledge Discovery 37, 2023."
+    )
     _memory_type = QuantileMemory
 
     @staticmethod

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -407,6 +407,13 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _compared_with(self, noun: str) -> str:
         """Whom a row is compared with, in words; the noun is what a row is called."""
         raise NotImplementedError
+
+    def _full_score(self) -> str:
+        """What a partial score of 100 says of a value."""
+        raise NotImplementedError
+
+    _source: ClassVar[str]
+    """The method, and who published it, in a sentence."""
 
     def __getstate__(self) -> dict[str, Any]:
         # Both are made again when they are needed.

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from paribus import scoring
 from paribus.detector import check_behavior, warn_missing
 from paribus.encoding import ContextEncoding, encode_behavior
+from paribus.explanation import times
 from paribus.fitted import Encoded, Fitted
 from paribus.frame import ContextualDetector, warn_unscored
 from paribus.judge import Judge
@@ -167,6 +168,11 @@ class ConditionalSurprise(ContextualDetector):
     def _compared_with(self, noun: str) -> str:
         return f"the {noun}s like it"
 
+    def _full_score(self) -> str:
+        words = f"{times(self.clip or DEFAULT_CLIP)} less likely than usual, given the circumstances"
+        return f"{words}, and again given the other behaviour too" if self._fitted.behavior.shape[1] > 1 else words
+
+    _source = "The method is conditional surprise, by quantile regression forests over the whole table."
     _memory_type = SurpriseMemory
 
     @staticmethod

@@ -53,6 +53,8 @@ class FeatureLine:
     value: str
     """The actual one, and where it lies."""
     expectation: str
+    rarity: str
+    """How improbable the value is, if the detector says so and it is worth saying."""
     score: str
     bar: Markup = field(repr=False)
     stands_out: bool
@@ -172,6 +174,7 @@ def _line(feature: BehaviorFeature, limits: Limits) -> FeatureLine:
         plain(feature.name, limits.name),
         value if feature.direction == "missing" else f"{value}, {feature.direction}",
         feature.expectation,
+        feature.rarity or "",
         "-" if np.isnan(feature.partial_score) else score_text(feature.partial_score),
         bar(np.nan_to_num(feature.partial_score) / FULL_SCORE),
         feature.stands_out,

@@ -44,6 +44,8 @@ class Summary:
     n_rows: int
     n_scored: int
     compared_with: str
+    full_score: str
+    """What a partial score of 100 stands for."""
     n_neighbors: int | None
     """How many rows each is compared with, if it is a matter of number."""
     n_flagged: int
@@ -89,6 +91,7 @@ def summarize(
     view: FittedView,
     shown: list[Anomaly],
     compared_with: str,
+    full_score: str,
     n_neighbors: int | None,
     seconds: float,
     parameters: Mapping[str, Any],
@@ -104,6 +107,7 @@ def summarize(
         n_rows=n_rows,
         n_scored=n_scored,
         compared_with=compared_with,
+        full_score=full_score,
         n_neighbors=n_neighbors,
         n_flagged=n_flagged,
         flagged_share=_share(n_flagged, n_scored),
