@@ -208,8 +208,9 @@ class QCAD(ContextualDetector):
     def _compared_with(self, noun: str) -> str:
         return f"the {noun if self.n_neighbors_ == 1 else counted(self.n_neighbors_, noun)} most like it"
 
-    def _full_score(self) -> str:
-        return "far outside of what comparable rows show"
+    def _full_score(self, is_capped: bool) -> str:
+        begin = "a partial score ends at 100," if is_capped else "100 and more is"
+        return f"{begin} far outside of what comparable rows show"
 
     _source = (
         "The method is QCAD: Zhong Li and Matthijs van Leeuwen, “Explainable contextual anomaly detection using "

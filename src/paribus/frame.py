@@ -408,8 +408,8 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         """Whom a row is compared with, in words; the noun is what a row is called."""
         raise NotImplementedError
 
-    def _full_score(self) -> str:
-        """What a partial score of 100 says of a value."""
+    def _full_score(self, is_capped: bool) -> str:
+        """What a partial score of 100 means, which may be the highest there is."""
         raise NotImplementedError
 
     _source: ClassVar[str]

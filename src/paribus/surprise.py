@@ -49,8 +49,8 @@ class ConditionalSurprise(ContextualDetector):
     max_samples : int
         The rows that a tree is grown on at most; half of the table if that is less.
     clip : float or None
-        The cap of a surprise, in nats: with 3, a value that is 20 times less likely than usual counts as much as one
-        that is a million times less likely. It keeps one extreme feature from outvoting all others; with a single
+        The cap of a surprise, in nats: with 3, a value that is 20 times less likely than usual counts nearly as much as
+        one that is a million times less likely. It keeps one extreme feature from outvoting all others; with a single
         behavioural feature it does nothing but set the scale.
     contamination : float or "auto"
         The share of rows to be flagged, up to 0.5; or "auto" for those above Tukey's outer fence of the scores.
@@ -65,8 +65,8 @@ class ConditionalSurprise(ContextualDetector):
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        Higher is more anomalous. 0 is no more surprising than usual; of several features, 100 is a row whose every
-        value is at the cap, given the context and given all. NaN for a row without behaviour.
+        Higher is more anomalous. 0 is no more surprising than usual; of several features, near 100 is a row
+        whose every value is at the cap or beyond, given the context and given all. NaN for a row without behaviour.
     partial_scores_ : table of rows x behavioural features
         What each feature contributes, in the type of the fitted table: the mean of a row's partial scores is its score.
     labels_ : array of shape (rows,)
@@ -168,9 +168,11 @@ class ConditionalSurprise(ContextualDetector):
     def _compared_with(self, noun: str) -> str:
         return f"the {noun}s like it"
 
-    def _full_score(self) -> str:
+    def _full_score(self, is_capped: bool) -> str:
         words = f"{times(self.clip or DEFAULT_CLIP)} less likely than usual, given the circumstances"
-        return f"{words}, and again given the other behaviour too" if self._fitted.behavior.shape[1] > 1 else words
+        if self._fitted.behavior.shape[1] > 1:
+            words += ", and again given the other behaviour too"
+        return f"a partial score comes near its end, 100, at {words}" if is_capped else f"100 and more is {words}"
 
     _source = "The method is conditional surprise, by quantile regression forests over the whole table."
     _memory_type = SurpriseMemory

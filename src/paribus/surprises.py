@@ -21,6 +21,8 @@ MOST_REFERENCES = 200
 N_QUANTILES = 100
 # The scale of scores when nothing is clipped: that of the default clip.
 DEFAULT_CLIP = 3.0
+# How much all that lies beyond the cap counts, as a share of it: enough for rows at the cap to keep an order.
+BEYOND = 0.05
 # Rows whose reference groups say how far away such rows usually are.
 ENOUGH_FOR_REACH = 200
 NEGLIGIBLE = 1e-12
@@ -166,13 +168,13 @@ class SurpriseJudge:
         return Asked(values, rows.fitted, rows.n_threads)
 
     def _partial_scores(self, context: Floats, everything: Floats) -> Floats:
-        """Surprises beyond the usual, capped, on the scale where the cap is 100."""
+        """Surprises beyond the usual, capped, on a scale where they end at 100."""
         clip = self._settings.clip
         if everything.shape[1] == 0:
             # There is nobody to dictate to.
             return np.asarray(np.maximum(context, 0.0) * (FULL_SCORE / (clip or DEFAULT_CLIP)))
-        both = np.clip(context, 0.0, clip) + np.clip(everything, 0.0, clip)
-        return np.asarray(both * (FULL_SCORE / (2.0 * (clip or DEFAULT_CLIP))))
+        both = capped(context, clip) + capped(everything, clip)
+        return np.asarray(both * (FULL_SCORE / (2.0 * (1.0 + BEYOND) * (clip or DEFAULT_CLIP))))
 
     def percentiles(self, rows: AskedRows) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioural feature][quantile]."""
@@ -256,3 +258,16 @@ class SurpriseJudge:
                 )
             )
         return findings
+
+
+def capped(surprises: Floats, clip: float | None) -> Floats:
+    """Surprises of at least 0. Up to the cap they count in full; beyond it ever less, and a twentieth of it in all.
+
+    >>> capped(np.array([-1.0, 2.0, 3.0, 6.0, 600.0]), 3.0).round(3)
+    array([0.   , 2.   , 3.   , 3.095, 3.15 ])
+    """
+    above = np.maximum(surprises, 0.0)
+    if clip is None:
+        return above
+    beyond = np.maximum(above - clip, 0.0)
+    return np.asarray(np.minimum(above, clip) - BEYOND * clip * np.expm1(-beyond / clip))

@@ -49,7 +49,7 @@ def make_page(detector: ContextualDetector, top: int, *, title: str | None = Non
                     view,
                     shown,
                     detector._compared_with("row"),
-                    detector._full_score(),
+                    detector._full_score,
                     detector.n_neighbors_ if "n_neighbors" in detector.get_params(deep=False) else None,
                     detector.fit_seconds_,
                     detector.get_params(deep=False),

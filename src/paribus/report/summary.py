@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +54,6 @@ class Summary:
     lowest: float
     highest: float
     median: float
-    is_capped: bool
-    """Whether no partial score is above the full one."""
     is_automatic: bool
     """Whether the threshold is found out from the scores, and not a share of the rows."""
     seconds: str
@@ -91,7 +89,7 @@ def summarize(
     view: FittedView,
     shown: list[Anomaly],
     compared_with: str,
-    full_score: str,
+    full_score: Callable[[bool], str],
     n_neighbors: int | None,
     seconds: float,
     parameters: Mapping[str, Any],
@@ -102,12 +100,13 @@ def summarize(
     leads = Counter(anomaly.feature_place for anomaly in shown)
     names = [plain(name, LONGEST_NAME) for name in view.behavior_names]
     n_missing = int(np.isnan(view.behavior).sum()) + sum(int(np.isnan(c.values).sum()) for c in view.context)
+    is_capped = len(names) > 1 and parameters["clip"] is not None
     known = {} if n_neighbors is None else {"n_neighbors": n_neighbors}
     return Summary(
         n_rows=n_rows,
         n_scored=n_scored,
         compared_with=compared_with,
-        full_score=full_score,
+        full_score=full_score(is_capped),
         n_neighbors=n_neighbors,
         n_flagged=n_flagged,
         flagged_share=_share(n_flagged, n_scored),
@@ -115,7 +114,6 @@ def summarize(
         lowest=float(view.sorted_scores[0]),
         highest=float(view.sorted_scores[-1]),
         median=float(np.median(view.sorted_scores)),
-        is_capped=len(names) > 1 and parameters["clip"] is not None,
         is_automatic=parameters["contamination"] == "auto",
         seconds=_duration(seconds),
         # A column without values compares nothing. There may be no other.
