@@ -11,7 +11,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from paribus import QCAD, datasets
+from paribus import QCAD, ConditionalSurprise, datasets
 from paribus.plots import QuantileCurvesDisplay, ScoreMapDisplay
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -21,14 +21,13 @@ GREY, BLUE, RED = "#9aa0a6", "#0072b2", "#d55e00"
 def draw_idea() -> None:
     """One value, against the whole table and against comparable rows."""
     weather = datasets.load("weather")
-    detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+    detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     row = 137
     own = {name: column[row] for name, column in weather.table.items()}
     alone = {name: [value] for name, value in own.items()}
     taus = detector.percentiles(alone)[0, 0]
     temperature = np.array(weather.table["temperature"], dtype=float)
     value = float(own["temperature"])
-    n_comparable = detector.n_neighbors_
     place = f"{own['month']}, {own['elevation']:,.0f} m"
 
     plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
@@ -55,7 +54,7 @@ def draw_idea() -> None:
     right.text(
         -5,
         right.get_ylim()[1] * 0.6,
-        f"learnt from the {n_comparable}\nmost comparable days:\n90 % lie between\n{taus[5]:.1f} and {taus[95]:.1f} °C",
+        f"learnt from\ncomparable days:\n90 % lie between\n{taus[5]:.1f} and {taus[95]:.1f} °C",
         color=BLUE,
     )
     figure.savefig(FOLDER / "idea.png", dpi=160)
@@ -64,7 +63,7 @@ def draw_idea() -> None:
 def draw_explanations() -> None:
     """The pictures of the guide, each with the style that users get."""
     weather = datasets.load("weather")
-    detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+    detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     explanation = detector.explain(137)
     save(explanation.plot(), "beanplot")
     save(explanation.plot_context(), "context-profile")

@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from paribus import QCAD, datasets
+from paribus import ConditionalSurprise, datasets
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "tests" / "browser"))
@@ -19,7 +19,7 @@ from chromium import ADVICE, find_chromium  # noqa: E402
 def take(path: Path) -> None:
     """The top of the page, and below it the explanation of the strangest row."""
     weather = datasets.load("weather")
-    detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+    detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     program = find_chromium()
     if program is None:
         raise SystemExit(f"There is no browser: {ADVICE}.")
