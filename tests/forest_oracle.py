@@ -97,8 +97,11 @@ def surprise(weights: Array, target: Array, value: float, width: float, least: f
     density = 0.0
     for weight, y in zip(weights, target, strict=True):
         if weight > 0:
-            # Student's t with 3 degrees of freedom, from its formula.
-            t = (value - y) / scale
-            constant = math.gamma(2.0) / (math.sqrt(3 * math.pi) * math.gamma(1.5))
-            density += weight * constant * (1 + t * t / 3) ** -2 / scale
+            density += weight * student(value - y, scale)
     return -math.log(density)
+
+
+def student(distance: float, scale: float) -> float:
+    """The density of Student's t with 3 degrees of freedom, from its formula."""
+    constant = math.gamma(2.0) / (math.sqrt(3 * math.pi) * math.gamma(1.5))
+    return constant * (1 + (distance / scale) ** 2 / 3) ** -2 / scale

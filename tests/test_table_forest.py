@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import forest_oracle as oracle
+from forest_oracle import student
+from paribus import _core
 from paribus._core import FeatureTable, Forest
 
 Array = np.ndarray[Any, Any]
@@ -155,6 +157,68 @@ def test_threads_and_batches_change_nothing() -> None:
         one = slice(row, row + 1)
         alone = forest.surprises(np.ascontiguousarray(rows[one]), fitted[one], target[one], 0.5, 1.0)
         assert alone[0] == once[row]
+
+
+def test_every_build_gives_the_same_bits() -> None:
+    """Tests that the answers do not depend on the processor's vectors."""
+    columns, categorical, target = make_table(3, 400)
+    rows, fitted = np.ascontiguousarray(columns.T), np.arange(400)
+    forest = make_forest(columns, categorical, target)
+    is_own = np.zeros(400, dtype=np.uint8)
+
+    def answers() -> Array:
+        column = _core.column_surprises(np.sort(target)[:37], 2.0, target, is_own)
+        return np.array([forest.surprises(rows, fitted, target, 0.5, 1.0), forest.deviations(rows, fitted), column])
+
+    before = _core.kernel()
+    first = answers()
+    try:
+        for name in _core.kernels():
+            _core.use_kernel(name)
+            np.testing.assert_array_equal(answers(), first)
+    finally:
+        _core.use_kernel(before)
+
+
+@given(away=st.floats(0.0, 1e14))
+def test_far_is_far_to_any_distance(away: float) -> None:
+    """Tests that single precision is left where it would end: the density is right however small it is."""
+    columns, categorical, target = make_table(4, 40)
+    rows = np.ascontiguousarray(columns.T)[:1]
+    forest = make_forest(columns, categorical, target)
+    weights = forest.weights(rows[0], -1)
+    value = float(target.max() + away)
+    found = forest.surprises(rows, np.array([-1]), np.array([value]), 0.5, 1.0)[0]
+    assert found == pytest.approx(oracle.surprise(weights, target, value, 0.5, 1.0), rel=1e-6, abs=1e-6)
+
+
+def test_one_far_value_does_not_blur_the_others() -> None:
+    """Tests that distances are taken before they are rounded: near values are told apart in a range of a million."""
+    columns, categorical, target = make_table(5, 60)
+    target[0] = 1e6
+    rows, fitted = np.ascontiguousarray(columns.T), np.arange(60)
+    forest = make_forest(columns, categorical, target)
+    found = forest.surprises(rows, fitted, target, 0.1, 0.1)
+    for row in range(1, 60):
+        weights = forest.weights(rows[row], row)
+        if weights[0] == 0.0:
+            expected = oracle.surprise(weights, target, float(target[row]), 0.1, 0.1)
+            assert found[row] == pytest.approx(expected, abs=0.01)
+
+
+@given(
+    atoms=st.lists(st.floats(-100.0, 100.0), min_size=2, max_size=40, unique=True),
+    value=st.floats(-300.0, 300.0),
+    scale=st.floats(0.5, 50.0),
+)
+def test_the_whole_column_is_the_oracles(atoms: list[float], value: float, scale: float) -> None:
+    """Tests the density around all values, with and without the value itself."""
+    values = np.array([value, atoms[0], np.nan])
+    found = _core.column_surprises(np.array(atoms), scale, values, np.array([0, 1, 0], dtype=np.uint8))
+    for place, others in ((0, atoms), (1, atoms[1:])):
+        kernels = [student(values[place] - atom, scale) for atom in others]
+        assert found[place] == pytest.approx(-np.log(np.mean(kernels)), abs=1e-6)
+    assert np.isnan(found[2])
 
 
 def test_extremes_stay_finite() -> None:
