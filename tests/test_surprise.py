@@ -261,3 +261,13 @@ def test_a_trend_ignores_gross_errors_and_gaps() -> None:
     np.testing.assert_allclose(trend.slopes, [4.0, -1.0], atol=0.2)
     assert np.median(np.abs(residuals)) < 0.5
     assert np.isfinite(trend.predict(np.array([[np.nan, np.nan]]))).all()
+
+
+def test_progress_is_told_along_the_way() -> None:
+    """Tests that a fit says more than once per forest how far it is, and never goes back."""
+    seen: list[tuple[int, int]] = []
+    wavy_detector(n_trees=64, progress=lambda done, total: seen.append((done, total))).fit(wavy_table(6000))
+    done = [each for each, _ in seen]
+    assert done == sorted(done)
+    assert seen[-1] == (6000, 6000)
+    assert len(set(done)) > 8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from paribus.values import Floats
 Positions = npt.NDArray[np.int64]
 Features = npt.NDArray[np.uint16]
 Tick = Callable[[int], object]
+Tell = Callable[[float], object]
 Number = TypeVar("Number", np.float64, np.int64)
 
 # Half a deviation of a normal distribution, as a share of its mean absolute deviation.
@@ -218,8 +219,12 @@ class ConditionalColumn:
         categorical: npt.NDArray[np.uint8],
         settings: ForestSettings,
         seed: int,
+        tell: Tell,
     ) -> Floats:
-        """Learns the views and their shares from all rows of a table. Returns how surprising each value is."""
+        """Learns the views and their shares from all rows of a table. Returns how surprising each value is.
+
+        `tell` hears which share of the work is done.
+        """
         if self._whole.is_constant:
             return self.surprises(asked, self._target)
         known = np.flatnonzero(~np.isnan(self._target))
@@ -227,10 +232,18 @@ class ConditionalColumn:
         follows_it = np.ptp(residuals[known]) <= NEGLIGIBLE * np.ptp(self._target[known])
         self._make_views(None if follows_it else trend, residuals)
         some = evenly(known, ENOUGH_FOR_A_MEDIAN)
-        for view in self._views:
-            view.grow(table, settings, seed, asked.n_threads, asked.tick)
+        n_steps = 2 * len(self._views)
+
+        def teller(step: int, in_all: int) -> Tick:
+            return lambda done: tell((step + done / in_all) / n_steps)
+
+        found = [self._whole.surprises(asked, self._target)]
+        for place, view in enumerate(self._views):
+            view.grow(table, settings, seed, asked.n_threads, teller(2 * place, settings.n_pairs))
             view.measure(Asked(asked.rows[some], asked.fitted[some], asked.n_threads))
-        surprises = self._surprises_of_views(asked, self._target)
+            told = replace(asked, tick=teller(2 * place + 1, len(asked.rows)))
+            found.append(view.surprises(told, self._target))
+        surprises = np.array(found)
         self._shares = fit_shares(surprises[:, evenly(known, ENOUGH_ROWS)])
         mixed = mix(surprises, self._shares)
         self._usual = float(np.median(mixed[known]))

@@ -114,13 +114,13 @@ class SurpriseJudge:
         found = []
         for place, column in enumerate(self._columns):
 
-            def tell(_: int, place: int = place) -> None:
+            def tell(share: float, place: int = place) -> None:
                 if tick is not None:
-                    tick(n_rows * place // len(self._columns))
+                    tick(int(n_rows * (place + share) / len(self._columns)))
 
-            asked = Asked(self._rows, fitted, n_threads, tell)
+            asked = Asked(self._rows, fitted, n_threads)
             settings = self._settings.of_forest(len(column.features))
-            found.append(column.fit(self._table, asked, self._categorical, settings, self._seed(place)))
+            found.append(column.fit(self._table, asked, self._categorical, settings, self._seed(place), tell))
         if tick is not None:
             tick(n_rows)
         surprises = np.column_stack(found)
@@ -156,12 +156,14 @@ class SurpriseJudge:
     def _surprises(self, rows: AskedRows) -> tuple[Floats, Floats]:
         """Of each value: given the context, and given all; without columns if there is one behavioural feature."""
         asked = self._asked(rows)
-        context, everything = (
-            [column.surprises(asked, np.ascontiguousarray(rows.behavior[:, i])) for i, column in enumerate(columns)]
-            for columns in (self._given_context, self._given_all)
-        )
         n_rows = len(rows.context)
-        return np.reshape(context, (-1, n_rows)).T, np.reshape(everything, (-1, n_rows)).T
+        found = np.empty((n_rows, len(self._columns)))
+        for place, column in enumerate(self._columns):
+            values = np.ascontiguousarray(rows.behavior[:, place % self._n_behavioral])
+            found[:, place] = column.surprises(asked, values)
+            if rows.tick is not None:
+                rows.tick(n_rows * (place + 1) // len(self._columns))
+        return found[:, : self._n_behavioral], found[:, self._n_behavioral :]
 
     def _asked(self, rows: AskedRows) -> Asked:
         values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
