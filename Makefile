@@ -71,7 +71,7 @@ stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
 
-experiments: $(VENV)/.installed-experiments  ## run the paper's experiments (three hours; goes on where it stopped)
+experiments: $(VENV)/.installed-experiments  ## run all experiments (four hours; goes on where it stopped)
 	$(BIN)/paribus bench accuracy
 	$(BIN)/paribus bench heldout
 	$(BIN)/paribus bench sensitivity

@@ -52,7 +52,7 @@ def accuracy(
     retry_failed: Retry = False,
     results: Folder = DEFAULT_FOLDER,
 ) -> None:
-    """Run QCAD and its rivals on the paper's 30 data sets (tables 4 to 6).
+    """Run both detectors and their rivals on the paper's 30 data sets (tables 4 to 6).
 
     It takes up to three hours on two cores. Each finished cell is kept: a run that was stopped goes on where it was.
 
@@ -136,7 +136,14 @@ def heldout(
     retry_failed: Retry = False,
     results: Folder = DEFAULT_FOLDER,
 ) -> None:
-    """Run the detectors on tables that played no part in any choice, with anomalies of five kinds."""
+    """Run the detectors on tables that played no part in any choice, with anomalies of five kinds.
+
+    It takes about an hour on two cores. A name is that of a table and a kind: 'iris / swap'.
+
+    \b
+    paribus bench heldout --quick
+    paribus bench heldout --detector ConditionalSurprise,RIF
+    """  # noqa: D301
     from paribus.evaluation import experiments
     from paribus.evaluation.heldout import heldout_sets
 
