@@ -11,11 +11,12 @@ import matplotlib as mpl
 import pytest
 
 from paribus import baselines
-from paribus.evaluation import accuracy_page, experiments, page
+from paribus.evaluation import accuracy_page, experiments, page, surprise_page
 from paribus.evaluation.heldout import heldout_sets
 from paribus.evaluation.markdown import has_part
-from paribus.evaluation.results import MEASURES, Mean, ResultFile, Task, means, paper_means
+from paribus.evaluation.results import MEASURES, Mean, ResultFile, Task, is_generated, means, paper_means
 from paribus.evaluation.runner import pending
+from paribus.evaluation.summaries import mean_over
 
 mpl.use("Agg")
 
@@ -40,9 +41,10 @@ def test_committed_results_come_out_again(dataset: str, method: str, request: py
 
 
 NAMES = [summary.name for summary in experiments.paper_sets()]
+UNSEEN = heldout_sets()
 PLANS = {
     "accuracy": list(experiments.accuracy_tasks(experiments.COMPARED, NAMES)),
-    "heldout": list(experiments.heldout_tasks(experiments.COMPARED, heldout_sets())),
+    "heldout": list(experiments.heldout_tasks(experiments.COMPARED, UNSEEN)),
     "sensitivity": list(experiments.sensitivity_tasks(experiments.STUDIED_SETS)),
     "ablation": list(experiments.ablation_tasks(experiments.STUDIED_SETS)),
     "runtime": list(experiments.runtime_tasks(experiments.RUNTIME_METHODS)),
@@ -84,6 +86,24 @@ def test_what_the_authors_scripts_give_is_on_the_page(monkeypatch: pytest.Monkey
     monkeypatch.setattr(script, "PAGE", copy)
     script.write_page(script.read_results())
     assert copy.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+
+
+def test_the_readme_quotes_the_results() -> None:
+    """Tests that the numbers of the README are those of the result files."""
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    table = means(ResultFile(RESULTS / "accuracy.jsonl").read())
+    real = [name for name in NAMES if not is_generated(name)]
+    means_of = {method: mean_over(table, real, method) for method in experiments.COMPARED}
+    rival = max(baselines.names(), key=lambda method: means_of[method] or 0.0)
+    paper = mean_over(paper_means(), real, "QCAD")
+    assert (
+        f"`ConditionalSurprise` {means_of['ConditionalSurprise']:.2f}, `QCAD` {means_of['QCAD, 100 trees']:.2f}, "
+        f"the best rival {means_of[rival]:.2f} ({rival}), QCAD in the paper {paper:.2f}"
+    ) in text
+    unseen = means(ResultFile(RESULTS / "heldout.jsonl").read())
+    first = [len(names) - len(surprise_page.behind(each, names)) for each, names in ((table, NAMES), (unseen, UNSEEN))]
+    assert f"first or tied on {first[0]} of the paper's {len(NAMES)} tables" in text
+    assert f"on {first[1]} of {len(UNSEEN)} that played no part in its making" in text
 
 
 def test_each_miss_is_explained() -> None:

@@ -99,16 +99,21 @@ def on_heldout_tables(results: list[Result], pictures: Path) -> list[str]:
     return lines
 
 
-def _first_or_tied(table: Table, names: list[str]) -> str:
-    """On how many tables nobody is better by two digits, and where somebody is."""
-    behind = {}
+def behind(table: Table, names: list[str]) -> list[str]:
+    """The tables on which somebody is better by two digits, and who."""
+    found = []
     for name in names:
         own = round(table[name, SURPRISE].mean, 2)
         best = max(OTHERS, key=lambda method: table[name, method].mean if (name, method) in table else -1.0)
         if round(table[name, best].mean, 2) > own:
-            behind[name] = f"{name} ({own:.2f}, {best} {table[name, best].mean:.2f})"
-    text = f"- **First, or tied for it by two digits,** on {len(names) - len(behind)} of {len(names)}"
-    return f"{text}; not on {', '.join(behind.values())}." if behind else f"{text}."
+            found.append(f"{name} ({own:.2f}, {best} {table[name, best].mean:.2f})")
+    return found
+
+
+def _first_or_tied(table: Table, names: list[str]) -> str:
+    beaten = behind(table, names)
+    text = f"- **First, or tied for it by two digits,** on {len(names) - len(beaten)} of {len(names)}"
+    return f"{text}; not on {', '.join(beaten)}." if beaten else f"{text}."
 
 
 def _means_line(title: str, table: Table, names: Iterable[str], methods: list[str]) -> str:
