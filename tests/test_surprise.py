@@ -125,6 +125,35 @@ def test_missing_values_constants_and_unseen_categories() -> None:
     assert "flat" in str(detector.explain(30).features.to_string())
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-249, 1e249])
+@pytest.mark.parametrize("n_rows", [60, 900])
+def test_numbers_of_any_size(size: float, n_rows: int) -> None:
+    """Tests columns near the ends of all numbers, and single such values: scores and words, and no complaint."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"place": random.normal(size=n_rows), "warm": random.normal(size=n_rows)})
+    table["vast"], table["one"] = size * random.normal(size=n_rows), np.where(np.arange(n_rows) == 7, size, table["warm"])
+    for behavioral in (["warm", "vast"], ["warm", "one"]):
+        if size < 1e-250 and "vast" in behavioral:
+            with pytest.warns(UserWarning, match="in every row, so it scores 0"):
+                detector = ConditionalSurprise(["place"], behavioral, n_trees=8).fit(table)
+            assert (detector.partial_scores_["vast"] == 0).all()
+        else:
+            detector = ConditionalSurprise(["place"], behavioral, n_trees=8).fit(table)
+        assert np.isfinite(detector.anomaly_scores_).all()
+        assert np.isfinite(detector.percentiles(table)).all()
+        assert detector.explain_all(2)[0].sentence
+
+
+@pytest.mark.parametrize("behavioral", [["warm"], ["warm", "loud"]])
+def test_no_rows_have_no_scores(behavioral: list[str]) -> None:
+    """Tests a table without rows."""
+    detector = ConditionalSurprise(["place", "kind"], behavioral, n_trees=4).fit(wavy_table(60))
+    none = wavy_table(60)[:0]
+    assert detector.anomaly_score(none).shape == (0,)
+    assert detector.partial_scores(none).shape == (0, len(behavioral))
+    assert detector.explain_all(rows=none) == []
+
+
 def test_one_behavioural_feature_is_not_capped() -> None:
     """Tests that scores grow on beyond the cap when there is nobody to dictate to."""
     table = wavy_table(300)

@@ -161,7 +161,7 @@ class SurpriseJudge:
             for columns in (self._given_context, self._given_all)
         )
         n_rows = len(rows.context)
-        return np.reshape(context, (-1, n_rows)).T, np.reshape(everything, (-1, n_rows)).T
+        return np.reshape(context, (len(context), n_rows)).T, np.reshape(everything, (len(everything), n_rows)).T
 
     def _asked(self, rows: AskedRows) -> Asked:
         values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
