@@ -217,8 +217,7 @@ class QCAD(ContextualDetector):
     )
     _memory_type = QuantileMemory
 
-    @staticmethod
-    def _make_judge(fitted: Fitted) -> Judge:
+    def _make_judge(self, fitted: Fitted) -> Judge:
         assert isinstance(fitted.memory, QuantileMemory)
         return QuantileJudge(fitted, fitted.memory)
 

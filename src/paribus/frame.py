@@ -401,8 +401,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self._judge = self._make_judge(self._fitted)
         return self._judge
 
-    @staticmethod
-    def _make_judge(fitted: Fitted) -> Judge:
+    def _make_judge(self, fitted: Fitted) -> Judge:
         raise NotImplementedError
 
     def _compared_with(self, noun: str) -> str:
