@@ -132,7 +132,8 @@ def test_numbers_of_any_size(size: float, n_rows: int) -> None:
     """Tests columns near the ends of all numbers, and single such values: scores and words, and no complaint."""
     random = np.random.default_rng(0)
     table = pd.DataFrame({"place": random.normal(size=n_rows), "warm": random.normal(size=n_rows)})
-    table["vast"], table["one"] = size * random.normal(size=n_rows), np.where(np.arange(n_rows) == 7, size, table["warm"])
+    table["vast"] = size * random.normal(size=n_rows)
+    table["one"] = np.where(np.arange(n_rows) == 7, size, table["warm"])
     for behavioral in (["warm", "vast"], ["warm", "one"]):
         if size < 1e-250 and "vast" in behavioral:
             with pytest.warns(UserWarning, match="in every row, so it scores 0"):
@@ -223,6 +224,24 @@ def test_reference_rows_are_those_that_share_leaves() -> None:
     assert weights[(group["kind"] == table.loc[7, "kind"]).to_numpy()].sum() > 0.9
     spread = weights @ np.abs(group["place"].to_numpy() - table.loc[7, "place"])
     assert spread < 0.5 * np.abs(table["place"] - table.loc[7, "place"]).mean()
+
+
+def test_rows_that_do_not_count_are_no_reference() -> None:
+    """Tests that a thin context is noticed, and that a group is filled up by the nearest rows, not by any."""
+    table = wavy_table(400)
+    detector = wavy_detector(n_trees=16).fit(table)
+    far = {"place": 40.0, "kind": "c", "warm": 0.0, "loud": 0.0}
+    assert detector.explain(far).warnings[0].startswith("few rows are comparable")
+    assert not any("comparable" in warning for each in detector.explain_all(20) for warning in each.warnings)
+    few = wavy_detector(n_trees=2, min_samples_leaf=1).fit(table)
+    positions, distances = few.reference_group(table[:1])
+    group = few.explain(0).reference_positions
+    assert len(group) < len(set(positions[0])) == 200
+    assert set(group) <= set(positions[0])
+    assert 0 not in positions[0]
+    assert (np.diff(distances[0]) >= 0).all()
+    apart = np.abs(table["place"] - table.loc[0, "place"])[table["kind"] == table.loc[0, "kind"]]
+    assert set(apart.nsmallest(100).index) <= {0, *positions[0]}
 
 
 def test_percentiles_are_calibrated() -> None:
@@ -322,7 +341,7 @@ def test_residuals_are_those_without_the_row(seed: int) -> None:
 
 
 def test_a_fitted_row_is_judged_as_if_the_trend_had_not_seen_it() -> None:
-    """Tests that a fitted row's distance from the trend is that without the row, and a new row's that from the trend."""
+    """Tests that a fitted row is as far from the trend as without it, and a new row as far as it is."""
     random = np.random.default_rng(0)
     rows = random.normal(size=(30, 2))
     target = rows @ [2.0, -1.0] + 0.1 * random.normal(size=30)
