@@ -34,9 +34,7 @@ def pack_memory(memory: Memory) -> tuple[dict[str, Any], Arrays]:
     return _pack_surprise(memory)
 
 
-def unpack_memory(
-    header: Header, arrays: Arrays, categorical: npt.NDArray[np.uint8], behavior: Floats
-) -> Memory:
+def unpack_memory(header: Header, arrays: Arrays, categorical: npt.NDArray[np.uint8], behavior: Floats) -> Memory:
     """The memory that fields and arrays hold; `categorical` has one element for each contextual feature."""
     method = header.get("method", lambda value: value in (QUANTILES, SURPRISE))
     if method == QUANTILES:
