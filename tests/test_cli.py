@@ -80,7 +80,7 @@ def test_an_option_of_the_other_method_is_refused(method: str, days: Path) -> No
     option = "--n-neighbors" if method == "surprise" else "--max-samples"
     other = "qcad" if method == "surprise" else "surprise"
     code, out, err = invoke("detect", days, *ROLES, "--method", method, option, 9)
-    assert (code, out, err) == (2, "", f"paribus: {option} is for --method {other}: leave one of them out\n")
+    assert (code, out, err) == (2, "", f"paribus: {option} is for --method {other}: say so, or leave {option} out\n")
 
 
 def test_the_default_method_is_surprise(days: Path, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from models import members_of, npy, same, with_header, write_members, write_unsealed
-from paribus import QCAD
+from paribus import QCAD, ConditionalSurprise, load
+from tables import BEHAVIOR, CONTEXT, mixed_table
 
 
 @pytest.mark.parametrize(
@@ -185,6 +186,40 @@ def test_absurd_arrays_are_refused(model: Path, saved: bytes) -> None:
         write_members(model, {each: data for each, data in members.items() if each != f"{name}.npy"})
         with pytest.raises(ValueError, match=r"^m.paribus is damaged: [^\n]*$"):
             QCAD.load(model)
+
+
+LEARNED: dict[str, dict[str, Any]] = {
+    "a number that is too large": {"usual": 10**400},
+    "shares of nothing": {"shares": [0.0, 0.0, 0.0]},
+    "shares below 0": {"shares": [2.0, -0.5, -0.5]},
+    "too few views": {"shares": [1.0], "least": [], "trend": None},
+    "a view too many": {"trend": None},
+    "no deviation": {"least": [0.0, 1.0]},
+    "no trend": {"trend": {}},
+    "a trend of other columns": {"trend": {"constant": 0.0, "centers": [0.0], "slopes": [0.0], "amounts": [None]}},
+}
+
+
+def test_absurd_surprises_are_refused(tmp_path: Path) -> None:
+    """Tests that what ConditionalSurprise learned is checked before anything is believed."""
+    path = tmp_path / "m.paribus"
+    ConditionalSurprise(CONTEXT, BEHAVIOR, n_trees=4).fit(mixed_table(40)).save(path)
+    members = members_of(path.read_bytes())
+    learned = json.loads(members["header.json"])["learned"]
+    residuals = np.load(io.BytesIO(members["residuals_0.npy"]))
+    spoilt = [with_header(members, learned=[{**learned[0], **changes}, *learned[1:]]) for changes in LEARNED.values()]
+    spoilt += [members | {"residuals_0.npy": npy(wrong)} for wrong in (residuals * np.nan, residuals[:5])]
+    spoilt += [members | {"behavior.npy": npy(np.full((40, 2), np.nan))}]
+    spoilt += [
+        with_header(members, **changes)
+        for changes in ({"learned": learned[:-1]}, {"learned": [0] * 4}, {"seed": -1}, {"method": "RIF"})
+    ]
+    for wrong in spoilt:
+        write_members(path, wrong)
+        with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
+            load(path)
+    write_members(path, members)
+    assert isinstance(load(path), ConditionalSurprise)
 
 
 def claimed(shape: str, descr: str = "'<f8'", data: bytes = b"") -> bytes:

@@ -15,7 +15,8 @@ from scipy.optimize import minimize
 from scipy.stats import t as student_t
 
 from paribus import QCAD, ConditionalSurprise, load
-from paribus.conditional import Asked, Density, WholeColumn, fit_shares, mix, student
+from paribus._core import FeatureTable
+from paribus.conditional import Asked, Density, ForestSettings, ForestView, WholeColumn, fit_shares, mix, student
 from paribus.trend import fit_trend
 from tables import BEHAVIOR, CONTEXT, mixed_table
 
@@ -125,6 +126,36 @@ def test_missing_values_constants_and_unseen_categories() -> None:
     assert "flat" in str(detector.explain(30).features.to_string())
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-249, 1e249])
+@pytest.mark.parametrize("n_rows", [60, 900])
+def test_numbers_of_any_size(size: float, n_rows: int) -> None:
+    """Tests columns near the ends of all numbers, and single such values: scores and words, and no complaint."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"place": random.normal(size=n_rows), "warm": random.normal(size=n_rows)})
+    table["vast"] = size * random.normal(size=n_rows)
+    table["one"] = np.where(np.arange(n_rows) == 7, size, table["warm"])
+    for behavioral in (["warm", "vast"], ["warm", "one"]):
+        if size < 1e-250 and "vast" in behavioral:
+            with pytest.warns(UserWarning, match="in every row, so it scores 0"):
+                detector = ConditionalSurprise(["place"], behavioral, n_trees=8).fit(table)
+            assert (detector.partial_scores_["vast"] == 0).all()
+        else:
+            detector = ConditionalSurprise(["place"], behavioral, n_trees=8).fit(table)
+        assert np.isfinite(detector.anomaly_scores_).all()
+        assert np.isfinite(detector.percentiles(table)).all()
+        assert detector.explain_all(2)[0].sentence
+
+
+@pytest.mark.parametrize("behavioral", [["warm"], ["warm", "loud"]])
+def test_no_rows_have_no_scores(behavioral: list[str]) -> None:
+    """Tests a table without rows."""
+    detector = ConditionalSurprise(["place", "kind"], behavioral, n_trees=4).fit(wavy_table(60))
+    none = wavy_table(60)[:0]
+    assert detector.anomaly_score(none).shape == (0,)
+    assert detector.partial_scores(none).shape == (0, len(behavioral))
+    assert detector.explain_all(rows=none) == []
+
+
 def test_one_behavioural_feature_is_not_capped() -> None:
     """Tests that scores grow on beyond the cap when there is nobody to dictate to."""
     table = wavy_table(300)
@@ -145,6 +176,31 @@ def test_the_cap_limits_each_half_of_a_partial_score() -> None:
     assert 99 < wavy_detector(n_trees=16).fit(table).partial_scores_["warm"][0] <= 100.0
     assert wavy_detector(n_trees=16, clip=None).fit(table).partial_scores_["warm"][0] > 500
     assert (wavy_detector(n_trees=16).fit(table).partial_scores_ >= 0).to_numpy().all()
+
+
+def test_a_partial_score_is_the_sum_of_two_capped_surprises() -> None:
+    """Tests the formula of docs/surprise.md, below the cap and beyond it, on the one side, the other and both."""
+    table = wavy_table(200, together=1.0)
+    table.loc[:3, "warm"] += [4.0, 8.0, 20.0, 1000.0]
+    seen = set()
+    for explanation in wavy_detector(n_trees=16).fit(table).explain_all(40):
+        for feature in explanation.behavior:
+            assert feature.surprise is not None
+            assert feature.surprise.given_all is not None
+            counts = []
+            for nats in (feature.surprise.given_context, feature.surprise.given_all):
+                counts.append(nats if nats <= 3.0 else 3.0 * (1.0 + 0.05 * (1.0 - np.exp(1.0 - nats / 3.0))))
+            assert feature.partial_score == pytest.approx(100.0 * sum(counts) / (2.0 * 3.0 * 1.05))
+            seen.add((counts[0] > 3.0, counts[1] > 3.0))
+    assert seen >= {(False, False), (False, True), (True, True)}
+
+
+def test_half_of_the_rows_are_not_surprising() -> None:
+    """Tests that surprise begins at the median of the fitted rows, given the context and given all."""
+    explanations = wavy_detector(n_trees=16).fit(wavy_table(201)).explain_all(201)
+    warm = [feature.surprise for each in explanations for feature in each.behavior if feature.name == "warm"]
+    assert sum(each.given_context == 0.0 for each in warm if each) == 101
+    assert sum(each.given_all == 0.0 for each in warm if each) == 101
 
 
 def test_rows_beyond_the_cap_keep_an_order() -> None:
@@ -168,6 +224,24 @@ def test_reference_rows_are_those_that_share_leaves() -> None:
     assert weights[(group["kind"] == table.loc[7, "kind"]).to_numpy()].sum() > 0.9
     spread = weights @ np.abs(group["place"].to_numpy() - table.loc[7, "place"])
     assert spread < 0.5 * np.abs(table["place"] - table.loc[7, "place"]).mean()
+
+
+def test_rows_that_do_not_count_are_no_reference() -> None:
+    """Tests that a thin context is noticed, and that a group is filled up by the nearest rows, not by any."""
+    table = wavy_table(400)
+    detector = wavy_detector(n_trees=16).fit(table)
+    far = {"place": 40.0, "kind": "c", "warm": 0.0, "loud": 0.0}
+    assert detector.explain(far).warnings[0].startswith("few rows are comparable")
+    assert not any("comparable" in warning for each in detector.explain_all(20) for warning in each.warnings)
+    few = wavy_detector(n_trees=2, min_samples_leaf=1).fit(table)
+    positions, distances = few.reference_group(table[:1])
+    group = few.explain(0).reference_positions
+    assert len(group) < len(set(positions[0])) == 200
+    assert set(group) <= set(positions[0])
+    assert 0 not in positions[0]
+    assert (np.diff(distances[0]) >= 0).all()
+    apart = np.abs(table["place"] - table.loc[0, "place"])[table["kind"] == table.loc[0, "kind"]]
+    assert set(apart.nsmallest(100).index) <= {0, *positions[0]}
 
 
 def test_percentiles_are_calibrated() -> None:
@@ -237,6 +311,22 @@ def test_the_whole_column_does_not_count_the_row_itself() -> None:
         assert found[row] == pytest.approx(-np.log(student(values[row], others, whole.scale).mean()))
 
 
+def test_widths_are_those_of_the_docs() -> None:
+    """Tests the shares of a standard deviation that docs/surprise.md names, for a column and for contexts."""
+    random = np.random.default_rng(0)
+    target = random.normal(size=300)
+    deviation = np.sqrt(np.pi / 2.0) * np.abs(target - target.mean()).mean()
+    assert WholeColumn(target).scale == pytest.approx(0.3 * deviation)
+    columns = random.normal(size=(1, 300))
+    view = ForestView(target, None, np.arange(1, dtype=np.uint16))
+    view.grow(FeatureTable(columns, np.zeros(1, dtype=np.uint8)), ForestSettings(4, 1, 4, 300), 0, 1, None)
+    asked = Asked(np.ascontiguousarray(columns.T), np.arange(300))
+    view.measure(asked)
+    deviations = view.forest.deviations(asked.rows, asked.fitted)
+    assert view.least == pytest.approx(0.5 * np.median(deviations))
+    np.testing.assert_allclose(view.scales(asked), 0.5 * np.sqrt(np.pi / 2.0) * np.maximum(deviations, view.least))
+
+
 @given(seed=st.integers(0, 2**32 - 1))
 def test_residuals_are_those_without_the_row(seed: int) -> None:
     """Tests the closed form of leaving a row out against fitting without it (no row is far off, so all count fully)."""
@@ -248,6 +338,24 @@ def test_residuals_are_those_without_the_row(seed: int) -> None:
     keep = np.arange(60) != 5
     without, _ = fit_trend(rows[keep], categorical, target[keep])
     assert residuals[5] == pytest.approx(target[5] - without.predict(rows[5:6])[0], abs=0.15)
+
+
+def test_a_fitted_row_is_judged_as_if_the_trend_had_not_seen_it() -> None:
+    """Tests that a fitted row is as far from the trend as without it, and a new row as far as it is."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(30, 2))
+    target = rows @ [2.0, -1.0] + 0.1 * random.normal(size=30)
+    target[4] = np.nan
+    trend, residuals = fit_trend(rows, np.zeros(2, dtype=np.uint8), target)
+    view = ForestView(residuals, trend, np.arange(2, dtype=np.uint16))
+    expected = trend.predict(rows)
+    new = view.centers(Asked(rows, np.full(30, -1)), target)
+    np.testing.assert_array_equal(new, expected)
+    known = np.flatnonzero(~np.isnan(target))
+    own = view.centers(Asked(rows, np.arange(30)), target)
+    np.testing.assert_allclose(own[known], (target - residuals)[known])
+    assert (np.abs(own - expected)[known] > 1e-6).all()
+    assert own[4] == expected[4]
 
 
 def test_a_trend_ignores_gross_errors_and_gaps() -> None:

@@ -96,6 +96,20 @@ def test_bins_lose_little() -> None:
     np.testing.assert_array_equal(step[:, 1], [0.0, 1.0])
 
 
+def test_the_rarest_of_many_categories_share_a_place() -> None:
+    """Tests that of 300 categories the 254 commonest are told apart, and the others count as one."""
+    codes = np.concatenate([np.repeat(np.arange(254.0), 8), np.arange(254.0, 300.0)])
+    columns = np.random.default_rng(0).permutation(codes)[None, :]
+    target = np.where(columns[0] < 254, columns[0], 5000.0 + columns[0])
+    forest = make_forest(columns, np.ones(1, dtype=np.uint8), target, min_samples_leaf=1, n_pairs=1)
+    everybody = np.arange(300.0)[:, None]
+    common, rare = np.split(weights_of(forest, everybody, np.full(300, -1)), [254])
+    assert (rare == rare[0]).all()
+    assert set(columns[0, rare[0] > 0]) <= set(range(254, 300))
+    # A few are not in the sample.
+    assert sum(set(columns[0, weights > 0]) == {code} for code, weights in enumerate(common)) > 240
+
+
 def test_no_tree_that_has_seen_a_row_is_asked_about_it() -> None:
     """Tests that a fitted row never counts for itself, that every row is judged by one tree of each pair, and that
     samples are as large as they should be."""

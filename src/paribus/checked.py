@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -75,4 +75,5 @@ def is_whole(value: Any) -> bool:
 
 def is_finite(value: Any) -> bool:
     """Whether it is a number, and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # Whole numbers can be larger than any of the others.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

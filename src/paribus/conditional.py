@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from paribus._core import FeatureTable, Forest, column_surprises
 from paribus.trend import LinearTrend, fit_trend
-from paribus.values import Floats
+from paribus.values import SMALLEST_RANGE, Floats
 
 Positions = npt.NDArray[np.int64]
 Features = npt.NDArray[np.uint16]
@@ -85,7 +85,8 @@ class Density:
     def cumulative(self, at: Floats) -> Floats:
         """The share below some values."""
         away = (at[:, None] - self.atoms) / (self.scales * np.sqrt(DEGREES_OF_FREEDOM))
-        return np.asarray((0.5 + (away / (1.0 + away**2) + np.arctan(away)) / np.pi) @ self.weights)
+        with np.errstate(over="ignore"):
+            return np.asarray((0.5 + (away / (1.0 + away**2) + np.arctan(away)) / np.pi) @ self.weights)
 
     def percentiles(self, n: int) -> Floats:
         """From nearly the smallest value, in n equal shares, to nearly the largest; within the range of the column."""
@@ -105,7 +106,7 @@ class WholeColumn:
         self._has_all = n == len(values)
         self.atoms: Floats = values[((np.arange(n) + 0.5) / n * len(values)).astype(np.int64)]
         self.range = float(values[0]), float(values[-1])
-        self.is_constant = self.range[0] == self.range[1]
+        self.is_constant = self.range[1] - self.range[0] <= SMALLEST_RANGE
         # Between equal values any width will do.
         self.scale = WIDTH_OF_ALL * (mean_deviation(self.atoms) or mean_deviation(values) or 1.0)
 
@@ -229,7 +230,7 @@ class ConditionalColumn:
             return self.surprises(asked, self._target)
         known = np.flatnonzero(~np.isnan(self._target))
         trend, residuals = fit_trend(asked.rows[:, self.features], categorical[self.features], self._target)
-        follows_it = np.ptp(residuals[known]) <= NEGLIGIBLE * np.ptp(self._target[known])
+        follows_it = np.ptp(residuals[known]) <= max(NEGLIGIBLE * np.ptp(self._target[known]), SMALLEST_RANGE)
         self._make_views(None if follows_it else trend, residuals)
         some = evenly(known, ENOUGH_FOR_A_MEDIAN)
         n_steps = 2 * len(self._views)

@@ -22,10 +22,9 @@ from paribus.progress import Progress, reporter
 from paribus.quantiles import QuantileJudge, QuantileMemory
 from paribus.roles import assign_roles
 from paribus.table import Columns, Floats, Table
+from paribus.values import SMALLEST_RANGE
 
 DEFAULT_NEIGHBORS = 500
-# The engine takes values whose range is smaller for equal.
-SMALLEST_RANGE = 1e-250
 
 
 class QCAD(ContextualDetector):
@@ -218,8 +217,7 @@ class QCAD(ContextualDetector):
     )
     _memory_type = QuantileMemory
 
-    @staticmethod
-    def _make_judge(fitted: Fitted) -> Judge:
+    def _make_judge(self, fitted: Fitted) -> Judge:
         assert isinstance(fitted.memory, QuantileMemory)
         return QuantileJudge(fitted, fitted.memory)
 

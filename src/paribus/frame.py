@@ -63,7 +63,8 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         array of shape (rows, behavioural features, n_quantiles + 1)
-            From the smallest to the largest value that has any weight.
+            From the smallest to the largest value that has any weight. `ConditionalSurprise` has 101, those of its
+            smooth density, where the ends are the percentiles of 0.5 % and 99.5 %.
         """
         with self._asking(self._read(rows), "Estimating") as asked:
             return self._get_judge().percentiles(asked)
@@ -400,8 +401,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             self._judge = self._make_judge(self._fitted)
         return self._judge
 
-    @staticmethod
-    def _make_judge(fitted: Fitted) -> Judge:
+    def _make_judge(self, fitted: Fitted) -> Judge:
         raise NotImplementedError
 
     def _compared_with(self, noun: str) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from paribus.archive import DamagedError
 from paribus.arguments import MAX_NEIGHBORS
 from paribus.checked import Header, array_of, floats_of, is_finite, is_permutation, is_whole
-from paribus.conditional import Learned
+from paribus.conditional import Learned, WholeColumn
 from paribus.fitted import Memory
 from paribus.forests import N_DEPTHS, ForestPlan
 from paribus.parameters import MAX_TREES
@@ -22,6 +22,8 @@ from paribus.values import Floats
 Arrays = dict[str, npt.NDArray[Any]]
 
 QUANTILES, SURPRISE = "QCAD", "ConditionalSurprise"
+# Shares add up to 1 but for this.
+ROUNDING = 1e-9
 
 
 def pack_memory(memory: Memory) -> tuple[dict[str, Any], Arrays]:
@@ -32,14 +34,12 @@ def pack_memory(memory: Memory) -> tuple[dict[str, Any], Arrays]:
     return _pack_surprise(memory)
 
 
-def unpack_memory(
-    header: Header, arrays: Arrays, n_rows: int, categorical: npt.NDArray[np.uint8], n_behavioral: int
-) -> Memory:
+def unpack_memory(header: Header, arrays: Arrays, categorical: npt.NDArray[np.uint8], behavior: Floats) -> Memory:
     """The memory that fields and arrays hold; `categorical` has one element for each contextual feature."""
     method = header.get("method", lambda value: value in (QUANTILES, SURPRISE))
     if method == QUANTILES:
-        return _unpack_quantiles(header, arrays, n_rows, len(categorical))
-    return _unpack_surprise(header, arrays, n_rows, categorical, n_behavioral)
+        return _unpack_quantiles(header, arrays, len(behavior), len(categorical))
+    return _unpack_surprise(header, arrays, categorical, behavior)
 
 
 def _pack_quantiles(memory: QuantileMemory) -> tuple[dict[str, Any], Arrays]:
@@ -140,7 +140,7 @@ def _pack_learned(learned: Learned) -> dict[str, Any]:
 
 
 def _unpack_surprise(
-    header: Header, arrays: Arrays, n_rows: int, categorical: npt.NDArray[np.uint8], n_behavioral: int
+    header: Header, arrays: Arrays, categorical: npt.NDArray[np.uint8], behavior: Floats
 ) -> SurpriseMemory:
     settings = SurpriseSettings(
         header.whole("n_trees", 1, MAX_TREES),
@@ -150,31 +150,35 @@ def _unpack_surprise(
         _clip(header),
         header.whole("seed", 0, 2**31 - 1),
     )
+    n_rows, n_behavioral = behavior.shape
     n_columns = n_behavioral * (2 if n_behavioral > 1 else 1)
     stored = header.get("learned", lambda value: isinstance(value, list) and len(value) == n_columns)
     learned = []
     for place, fields in enumerate(stored):
         others = 0 if place < n_behavioral else n_behavioral - 1
         kinds = np.append(categorical, np.zeros(others, dtype=np.uint8))
-        learned.append(_unpack_learned(fields, arrays, place, n_rows, kinds))
+        learned.append(_unpack_learned(fields, arrays, place, kinds, behavior[:, place % n_behavioral]))
     return SurpriseMemory(settings, n_rows, learned)
 
 
 def _unpack_learned(
-    fields: Any, arrays: Arrays, place: int, n_rows: int, categorical: npt.NDArray[np.uint8]
+    fields: Any, arrays: Arrays, place: int, categorical: npt.NDArray[np.uint8], target: Floats
 ) -> Learned:
-    if not isinstance(fields, dict):
+    if not isinstance(fields, dict) or np.isnan(target).all():
         raise DamagedError("learned is not what it should be")
     part = Header(fields)
     stored = part.get("trend", lambda value: value is None or isinstance(value, dict))
     trend, residuals = None, None
     if stored is not None:
         trend = _unpack_trend(Header(stored), categorical)
-        residuals = floats_of(arrays, f"residuals_{place}", (n_rows,))
+        residuals = floats_of(arrays, f"residuals_{place}", target.shape)
+        if (np.isnan(residuals) != np.isnan(target)).any():
+            raise DamagedError(f"residuals_{place} is not what it should be")
     shares = _numbers(part, "shares", 1, 3)
     least = _numbers(part, "least", 0, 2)
-    expected = (2,) if trend is not None else (0, 1)
-    if len(least) not in expected or len(shares) != len(least) + 1 or (shares < 0).any() or (least <= 0).any():
+    n_views = 0 if WholeColumn(target).is_constant else 1 if trend is None else 2
+    is_whole_share = (shares >= 0).all() and abs(shares.sum() - 1.0) < ROUNDING
+    if not is_whole_share or len(least) != n_views or len(shares) != n_views + 1 or (least <= 0).any():
         raise DamagedError("learned is not what it should be")
     return Learned(shares, float(part.get("usual", is_finite)), least.tolist(), trend, residuals)
 

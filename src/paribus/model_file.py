@@ -121,7 +121,7 @@ def _restore(header: Header, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
     if np.isnan(reach).any():
         raise DamagedError("the distances are not what they should be")
-    memory = unpack_memory(header, arrays, n_rows, encoding.categorical, n_features)
+    memory = unpack_memory(header, arrays, encoding.categorical, behavior)
 
     roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
     table = _table(header, arrays, roles, encoding, context, behavior, columns, n_columns)

@@ -177,9 +177,8 @@ class ConditionalSurprise(ContextualDetector):
     _source = "The method is conditional surprise, by quantile regression forests over the whole table."
     _memory_type = SurpriseMemory
 
-    @staticmethod
-    def _make_judge(fitted: Fitted) -> Judge:
+    def _make_judge(self, fitted: Fitted) -> Judge:
         assert isinstance(fitted.memory, SurpriseMemory)
         judge = SurpriseJudge(fitted, fitted.memory.settings)
-        judge.recall(fitted.memory.learned, resolve_n_jobs(-1))
+        judge.recall(fitted.memory.learned, self._n_threads())
         return judge

@@ -188,21 +188,34 @@ class SurpriseJudge:
         return found
 
     def neighbors(self, rows: AskedRows) -> tuple[Positions, Floats]:
-        """The rows that share most leaves with each row, nearest first, and their distances."""
+        """The rows that share most leaves with each row, nearest first, and their distances.
+
+        Where fewer rows share any, the nearest of the others make up the number.
+        """
         shape = (len(rows.context), self._n_reference)
         positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
+        everybody = np.arange(len(self._context))
         for row, (context, fitted) in enumerate(zip(rows.context, rows.fitted, strict=True)):
-            positions[row], distances[row], _ = self._group(context, int(fitted))
+            found, near, _ = self._group(context, int(fitted))
+            if len(found) < self._n_reference:
+                others = np.setdiff1d(everybody, np.append(found, fitted))
+                apart = self._distances(context, others)
+                more = np.argsort(apart, kind="stable")[: self._n_reference - len(found)]
+                found, near = np.append(found, others[more]), np.append(near, apart[more])
+                order = np.argsort(near, kind="stable")
+                found, near = found[order], near[order]
+            positions[row], distances[row] = found, near
         return positions, distances
 
     def _group(self, context: Floats, fitted: int) -> tuple[Positions, Floats, Floats]:
-        """The rows that count most for a row: their positions, distances, and weights by feature."""
+        """The rows that count most for a row, of those that do: their positions, distances, and weights by feature."""
         row = np.append(context, np.full(self._n_behavioral, np.nan))
         weights = np.array([column.weights(row, fitted) for column in self._given_context])
         total = weights.sum(axis=0)
         if fitted >= 0:
             total[fitted] = -1.0
         chosen = np.argpartition(-total, self._n_reference - 1)[: self._n_reference]
+        chosen = chosen[total[chosen] > 0.0]
         distances = self._distances(context, chosen)
         order = np.lexsort((chosen, -total[chosen], distances))
         kept = weights[:, chosen[order]]
@@ -238,7 +251,6 @@ class SurpriseJudge:
         for row in range(len(partial)):
             percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])
             neighbors, distances, weights = self._group(rows.context[row], int(rows.fitted[row]))
-            counting = weights.max(axis=0) > 0.0
             surprises = tuple(
                 Surprise(
                     float(np.maximum(context[row, feature], 0.0)),
@@ -253,9 +265,9 @@ class SurpriseJudge:
                     partial[row],
                     percentiles,
                     central,
-                    neighbors[counting],
-                    distances[counting],
-                    weights[:, counting],
+                    neighbors,
+                    distances,
+                    weights,
                     surprises,
                 )
             )

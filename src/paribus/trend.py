@@ -118,7 +118,11 @@ class _Design:
                 n_codes = int(values.max()) + 1
                 self.n_codes[column] = n_codes if n_codes <= MOST_CATEGORIES else 0
             else:
-                self.centers[column], self.deviations[column] = values.mean(), values.std()
+                with np.errstate(over="ignore"):
+                    deviation = float(values.std())
+                # Numbers whose squares are beyond all numbers are left to the forests.
+                self.deviations[column] = deviation if np.isfinite(deviation) else 0.0
+                self.centers[column] = values.mean()
 
     def matrix(self, rows: Floats) -> Floats:
         """Rows x coefficients, the constant first."""

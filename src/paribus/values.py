@@ -14,6 +14,9 @@ import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+# The engine takes values whose range is smaller for equal.
+SMALLEST_RANGE = 1e-250
+
 
 class Kind(Enum):
     """What a column holds."""

@@ -239,7 +239,8 @@ ONLY = {
 def _check_method(method: Method, parameters: dict[str, Any]) -> None:
     for other, names in ONLY.items():
         if other is not method and (strange := sorted(names & parameters.keys())):
-            raise ValueError(f"--{strange[0].replace('_', '-')} is for --method {other.value}: leave one of them out")
+            option = f"--{strange[0].replace('_', '-')}"
+            raise ValueError(f"{option} is for --method {other.value}: say so, or leave {option} out")
 
 
 def _labels(table: ReadTable, id: str | None) -> Any:
