@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,8 @@ def test_it_finds_values_that_do_not_go_together() -> None:
     assert leading.surprise is not None
     assert (leading.surprise.given_all or 0.0) > 5 > leading.surprise.given_context
     assert "times given the other behaviour too" in explanation.sentence
+    # The other one is within what the context lets expect, and named all the same.
+    assert re.search(r"; also .* times less likely than usual given the context and the other .*: warm", str(explanation))
     assert QCAD(["place", "kind"], ["warm", "loud"], n_trees=10).fit(table).explain(0).rank > 60
 
 

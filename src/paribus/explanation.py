@@ -35,6 +35,8 @@ SPARSE = 50.0
 WORTH_SAYING = 0.1
 # A value that is less likely than usual by no more than a factor of 2 is not worth the words.
 WORTH_A_FACTOR = float(np.log(2.0))
+# By this factor it is named even if it lies within what is usual.
+UNLIKELY = float(np.log(20.0))
 MOST_NATS = float(np.log(1e6))
 # Contextual features that the sentence names at most.
 MOST_NAMED = 5
@@ -82,6 +84,11 @@ class BehaviorFeature:
             return density(self.percentiles, at)
         heights = self.surprise.density(at)
         return np.asarray(heights / heights.max())
+
+    @property
+    def is_unlikely(self) -> bool:
+        """Whether the detector calls the value far less likely than usual, given the context or all else."""
+        return self.surprise is not None and max(self.surprise.given_context, self.surprise.given_all or 0.0) >= UNLIKELY
 
     @property
     def rarity(self) -> str | None:
@@ -296,7 +303,10 @@ class Explanation:
     def sentence(self) -> str:
         """What stands out and what was expected of whom, in the units of the table."""
         first = self.leading
-        others = [f for f in self.behavior[1 : self.top] if f.stands_out and f.share >= WORTH_SAYING]
+        others = [f for f in self.behavior[1 : self.top] if f.share >= WORTH_SAYING]
+        outside = [f for f in others if f.stands_out]
+        # Each within what is usual, and yet it does not go with the others.
+        unlikely = [f for f in others if not f.stands_out and f.is_unlikely]
         verb = "is in a gap of" if first.direction == "in a gap" else f"is {first.direction}"
         words = f"{first.text} {verb} what comparable rows show"
         if first.rarity is not None:
@@ -304,7 +314,9 @@ class Explanation:
         elif first.direction == "within" and first.partial_score >= SPARSE:
             words += ", thinly spread as they are"
         words += f" ({first.expectation}; {self.group})"
-        return "; ".join([words, *(f"also {f.direction}: {f.text} ({f.expectation})" for f in others)])
+        also = [f"also {f.direction}: {f.text} ({f.expectation})" for f in outside]
+        also += [f"also {f.rarity}: {f.text} ({f.expectation})" for f in unlikely]
+        return "; ".join([words, *also])
 
     def __str__(self) -> str:
         """The sentence, and after it whatever should be kept in mind."""

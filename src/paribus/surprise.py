@@ -169,7 +169,9 @@ class ConditionalSurprise(ContextualDetector):
         return f"the {noun}s like it"
 
     def _full_score(self, is_capped: bool) -> str:
-        words = f"{times(self.clip or DEFAULT_CLIP)} less likely than usual, given the circumstances"
+        assert isinstance(self._fitted.memory, SurpriseMemory)
+        clip = self._fitted.memory.settings.clip
+        words = f"{times(clip or DEFAULT_CLIP)} less likely than usual, given the circumstances"
         if self._fitted.behavior.shape[1] > 1:
             words += ", and again given the other behaviour too"
         return f"a partial score comes near its end, 100, at {words}" if is_capped else f"100 and more is {words}"

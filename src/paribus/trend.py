@@ -74,7 +74,7 @@ def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) 
         # One thread: sums must not depend on the number of cores.
         matrix = design.matrix(rows[used])
         inverse, coefficients, counts = _huber(matrix, target[used])
-        leverage = np.einsum("ij,jk,ik->i", matrix, inverse, matrix) * counts
+        leverage = (matrix @ inverse * matrix).sum(axis=1) * counts
     trend = design.trend(coefficients)
     residuals = target - trend.predict(rows)
     residuals[used] /= 1.0 - np.minimum(leverage, MOST_LEVERAGE)

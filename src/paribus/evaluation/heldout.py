@@ -54,7 +54,7 @@ Generated = tuple[dict[str, Floats], dict[str, Floats], list[str]]
 
 
 def _uneven_noise(random: np.random.Generator) -> Generated:
-    """Noise that grows tenfold along one circumstance, around a curve along two others."""
+    """Noise that grows elevenfold along one circumstance, around a curve along two others."""
     x, y, z = random.uniform(size=(3, N_ROWS))
     noise = (0.05 + 0.5 * x) * random.normal(size=(3, N_ROWS))
     level = np.sin(6 * y) + z**2
