@@ -10,19 +10,17 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from paribus import scoring
-from paribus.encoding import ContextEncoding, encode_behavior
-from paribus.fitted import Encoded, Fitted
+from paribus.fitted import Fitted
 from paribus.forests import ForestPlan, resolve_max_features
 from paribus.formatting import counted
 from paribus.frame import ContextualDetector, warn_unscored
 from paribus.judge import AskedRows, Judge
 from paribus.parallel import resolve_n_jobs
 from paribus.parameters import check_parameters
+from paribus.preparation import encode_table
 from paribus.progress import Progress, reporter
 from paribus.quantiles import QuantileJudge, QuantileMemory
-from paribus.roles import assign_roles
-from paribus.table import Columns, Floats, Table
-from paribus.values import SMALLEST_RANGE
+from paribus.table import Columns
 
 DEFAULT_NEIGHBORS = 500
 
@@ -147,15 +145,8 @@ class QCAD(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
-        table = Table(X)
-        roles = assign_roles(table, self.contextual, self.behavioral, self.categorical)
-        encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
-        context = encoding.encode(table, roles.contextual)
-        behavior = encode_behavior(table, roles.behavioral)
-        warn_missing(table, context, roles.contextual)
-        names = [table.name(p) for p in roles.behavioral]
-        check_behavior(behavior, names)
-        n_rows, n_features = context.shape
+        encoded = encode_table(X, self.contextual, self.behavioral, self.categorical)
+        n_rows, n_features = encoded.context.shape
         n_neighbors = _resolve_n_neighbors(self.n_neighbors, n_rows)
 
         random = check_random_state(self.random_state)
@@ -173,10 +164,11 @@ class QCAD(ContextualDetector):
         )
 
         memory = QuantileMemory(tie_order, plan, self.clip)
-        judge = QuantileJudge(Encoded(table, roles, encoding, context, behavior), memory)
+        judge = QuantileJudge(encoded, memory)
+        fitted_rows = judge.match(encoded.context, encoded.behavior)
         with reporter(self.progress, n_rows, "Scoring") as tick:
             partial, reach = judge.score_and_reach(
-                AskedRows(context, behavior, judge.match(context, behavior), n_threads, tick)
+                AskedRows(encoded.context, encoded.behavior, fitted_rows, n_threads, tick)
             )
         scores = scoring.total(partial)
         if np.isnan(scores).all():
@@ -190,16 +182,7 @@ class QCAD(ContextualDetector):
         threshold = scoring.threshold(scores, self.contamination)
         seconds = time.perf_counter() - start
         fitted = Fitted(
-            table=table.copy(),
-            roles=roles,
-            encoding=encoding,
-            context=context,
-            behavior=behavior,
-            memory=memory,
-            partial=partial,
-            reach=reach,
-            threshold=threshold,
-            seconds=seconds,
+            **vars(encoded), memory=memory, partial=partial, reach=reach, threshold=threshold, seconds=seconds
         )
         self._remember(fitted, judge)
         return self
@@ -220,36 +203,6 @@ class QCAD(ContextualDetector):
     def _make_judge(self, fitted: Fitted) -> Judge:
         assert isinstance(fitted.memory, QuantileMemory)
         return QuantileJudge(fitted, fitted.memory)
-
-
-def warn_missing(table: Table, context: Floats, positions: list[int]) -> None:
-    """Says which contextual columns have no values."""
-    for column, position in enumerate(positions):
-        if table.n_rows and np.isnan(context[:, column]).all():
-            warnings.warn(
-                f"contextual column {table.label(position)} has no values at all, so no row is compared by it",
-                UserWarning,
-                stacklevel=3,
-            )
-
-
-def check_behavior(behavior: Floats, names: list[str]) -> None:
-    """Says what is wrong with behavioural columns, or odd."""
-    present = ~np.isnan(behavior)
-    n_usable = int(present.any(axis=1).sum())
-    if n_usable < 2:
-        raise ValueError(
-            f"a row needs others to be compared with: the table has n_samples = {len(behavior)}, "
-            f"and {n_usable} of them with a behavioural value"
-        )
-    for column, name in enumerate(names):
-        values = behavior[present[:, column], column]
-        if values.size == 0:
-            raise ValueError(f"behavioural column '{name}' has no values at all: leave it out")
-        if values.max() - values.min() <= SMALLEST_RANGE:
-            warnings.warn(
-                f"behavioural column '{name}' is {values[0]:g} in every row, so it scores 0", UserWarning, stacklevel=3
-            )
 
 
 def _resolve_n_neighbors(n_neighbors: int | None, n_rows: int) -> int:

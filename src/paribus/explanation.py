@@ -88,7 +88,9 @@ class BehaviorFeature:
     @property
     def is_unlikely(self) -> bool:
         """Whether the detector calls the value far less likely than usual, given the context or all else."""
-        return self.surprise is not None and max(self.surprise.given_context, self.surprise.given_all or 0.0) >= UNLIKELY
+        return (
+            self.surprise is not None and max(self.surprise.given_context, self.surprise.given_all or 0.0) >= UNLIKELY
+        )
 
     @property
     def rarity(self) -> str | None:

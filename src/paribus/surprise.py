@@ -9,18 +9,16 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from paribus import scoring
-from paribus.detector import check_behavior, warn_missing
-from paribus.encoding import ContextEncoding, encode_behavior
 from paribus.explanation import times
-from paribus.fitted import Encoded, Fitted
+from paribus.fitted import Fitted
 from paribus.frame import ContextualDetector, warn_unscored
 from paribus.judge import Judge
 from paribus.parallel import resolve_n_jobs
 from paribus.parameters import check_parameters
+from paribus.preparation import encode_table
 from paribus.progress import Progress, reporter
-from paribus.roles import assign_roles
 from paribus.surprises import DEFAULT_CLIP, SurpriseJudge, SurpriseMemory, SurpriseSettings
-from paribus.table import Columns, Table
+from paribus.table import Columns
 
 
 class ConditionalSurprise(ContextualDetector):
@@ -133,30 +131,20 @@ class ConditionalSurprise(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
-        table = Table(X)
-        roles = assign_roles(table, self.contextual, self.behavioral, self.categorical)
-        encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
-        context = encoding.encode(table, roles.contextual)
-        behavior = encode_behavior(table, roles.behavioral)
-        warn_missing(table, context, roles.contextual)
-        check_behavior(behavior, [table.name(p) for p in roles.behavioral])
+        encoded = encode_table(X, self.contextual, self.behavioral, self.categorical)
+        n_rows = len(encoded.context)
         seed = int(check_random_state(self.random_state).randint(2**31))
         settings = SurpriseSettings(
             self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, self.clip, seed
         )
-        encoded = Encoded(table.copy(), roles, encoding, context, behavior)
         judge = SurpriseJudge(encoded, settings)
-        with reporter(self.progress, table.n_rows, "Learning") as tick:
+        with reporter(self.progress, n_rows, "Learning") as tick:
             partial = judge.fit(n_threads, tick)
         scores = scoring.total(partial)
         warn_unscored(scores)
         fitted = Fitted(
-            encoded.table,
-            roles,
-            encoding,
-            context,
-            behavior,
-            memory=SurpriseMemory(settings, table.n_rows, judge.learned),
+            **vars(encoded),
+            memory=SurpriseMemory(settings, n_rows, judge.learned),
             partial=partial,
             reach=judge.reach(),
             threshold=scoring.threshold(scores, self.contamination),
