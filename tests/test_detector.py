@@ -367,7 +367,7 @@ def test_no_rows_give_no_scores() -> None:
 def test_progress_moves_and_ends_at_the_number_of_rows() -> None:
     """Tests that a function hears how far the work has come, up to the end."""
     heard: list[tuple[int, int]] = []
-    QCAD([0], n_trees=50, n_jobs=1, progress=lambda done, total: heard.append((done, total))).fit(
+    QCAD([0], n_trees=20, n_jobs=1, progress=lambda done, total: heard.append((done, total))).fit(
         np.random.default_rng(0).normal(size=(3000, 4))
     )
     assert heard[-1] == (3000, 3000)

@@ -145,7 +145,7 @@ def test_numbers_of_any_size(size: float, n_rows: int) -> None:
         else:
             detector = ConditionalSurprise(["place"], behavioral, n_trees=8).fit(table)
         assert np.isfinite(detector.anomaly_scores_).all()
-        assert np.isfinite(detector.percentiles(table)).all()
+        assert np.isfinite(detector.percentiles(table[:20])).all()
         assert detector.explain_all(2)[0].sentence
 
 
