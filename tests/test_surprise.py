@@ -67,7 +67,7 @@ def test_it_finds_values_that_do_not_go_together() -> None:
     assert (leading.surprise.given_all or 0.0) > 5 > leading.surprise.given_context
     assert "times given the other behaviour too" in explanation.sentence
     # The other one is within what the context lets expect, and named all the same.
-    assert re.search(r"; also .* times less likely than usual given the context and the other .*: warm", str(explanation))
+    assert re.search(r"; also .* less likely than usual given the context and the other .*: warm", str(explanation))
     assert QCAD(["place", "kind"], ["warm", "loud"], n_trees=10).fit(table).explain(0).rank > 60
 
 
@@ -251,6 +251,7 @@ def test_percentiles_are_calibrated() -> None:
     """Tests that about 90 % of rows lie within what the detector says 90 % do."""
     table = wavy_table(1000)
     detector = wavy_detector().fit(table)
+    table = table[:500]
     percentiles = detector.percentiles(table)
     for feature, name in enumerate(["warm", "loud"]):
         inside = (table[name] >= percentiles[:, feature, 5]) & (table[name] <= percentiles[:, feature, 95])
