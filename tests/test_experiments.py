@@ -10,7 +10,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from paribus import baselines
+from paribus import ConditionalSurprise, baselines, datasets
 from paribus.evaluation import accuracy_page, experiments, page, surprise_page
 from paribus.evaluation.heldout import heldout_sets
 from paribus.evaluation.markdown import has_part
@@ -86,6 +86,29 @@ def test_what_the_authors_scripts_give_is_on_the_page(monkeypatch: pytest.Monkey
     monkeypatch.setattr(script, "PAGE", copy)
     script.write_page(script.read_results())
     assert copy.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("script", ["speed", "shell", "surprise"])
+def test_the_performance_page_is_that_of_its_files(
+    script: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tests that the tables of docs/performance.md are those of the files that the benchmarks left."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    module = importlib.import_module(script)
+    page = ROOT / "docs" / "performance.md"
+    copy = Path(shutil.copy(page, tmp_path))
+    monkeypatch.setattr(module, "PAGE", copy)
+    monkeypatch.setattr("sys.argv", [script, "--page-only"])
+    module.main()
+    assert copy.read_text(encoding="utf-8") == page.read_text(encoding="utf-8")
+
+
+def test_the_readme_quotes_an_explanation() -> None:
+    """Tests that the sentence which the README shows is the one that its reader gets."""
+    weather = datasets.load("weather")
+    sentence = str(ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table).explain(137))
+    quoted = re.findall(r"^> (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert " ".join(quoted) == sentence
 
 
 def test_the_readme_quotes_the_results() -> None:

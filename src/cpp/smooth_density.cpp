@@ -7,7 +7,7 @@ namespace paribus::PARIBUS_KERNEL {
 namespace {
 
 constexpr double degrees_of_freedom = 3.0;
-// Beyond this, squares of squares of single precision underflow.
+// Below this, terms of single precision underflow.
 constexpr double least_in_single = 1e-24;
 constexpr double furthest_base = 1 << 30;
 

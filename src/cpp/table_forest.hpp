@@ -62,7 +62,6 @@ private:
         void add(const std::int32_t *steps, std::size_t n, float weight);
         /// Fills up the last lot.
         WeightedSteps finish();
-        std::size_t size() const { return n_; }
 
     private:
         std::size_t n_ = 0;

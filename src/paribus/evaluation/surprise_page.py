@@ -42,9 +42,9 @@ def on_the_papers_tables(results: list[Result], pictures: Path) -> list[str]:
         found = mean_over(table, chosen, SURPRISE)
         assert found is not None
         asked = f" (at least {ASKED_MEAN} is asked for: {met(found >= ASKED_MEAN)})" if title == "real" else ""
-        best = max((number(mean_over(table, chosen, method)), method) for method in OTHERS)
+        best, method = max((mean_over(table, chosen, method) or 0.0, method) for method in OTHERS)
         lines.append(
-            f"- **Mean over the {len(chosen)} {title} sets:** {found:.3f}{asked}; next is {best[1]}, {best[0]}."
+            f"- **Mean over the {len(chosen)} {title} sets:** {found:.3f}{asked}; next is {method}, {best:.3f}."
         )
     ranked = average_ranks(table, names, RANKED)
     lines += [f"- **Average rank** of {len(RANKED)}: {listed(sorted(ranked.items(), key=lambda each: each[1]))}.", ""]
