@@ -14,7 +14,7 @@ export CXX
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-CPP_SOURCES := $(wildcard src/cpp/*.hpp src/cpp/*.cpp)
+CPP_SOURCES := $(wildcard src/cpp/*.cpp src/cpp/*/*.hpp src/cpp/*/*.cpp)
 # The folders are in the list so that a file that goes away counts as a change.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src -not -path '*/__pycache__*')
 
@@ -47,7 +47,7 @@ demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 
 test: $(VENV)/.installed-test  ## run the tests, and the examples in the docstrings and the docs
 	@$(BIN)/python tests/browser/chromium.py
-	$(BIN)/python -m pytest --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
+	$(BIN)/python -m pytest -n auto --dist worksteal --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
 	    $(if $(PARIBUS_DATA),,--ignore=docs/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing
@@ -78,7 +78,7 @@ experiments: $(VENV)/.installed-experiments  ## run all experiments (four hours;
 	$(BIN)/paribus bench sensitivity
 	$(BIN)/paribus bench ablation
 	$(BIN)/paribus bench runtime
-	$(BIN)/paribus bench page
+	cd benchmarks && ../$(BIN)/python -m paper.page
 
 wheel: $(VENV)/.build-tools  ## build a wheel into dist/
 	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

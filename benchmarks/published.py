@@ -23,20 +23,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from paper.markdown import header, rewrite_part, row
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import auc, precision_recall_curve
 
-from paribus import QCAD, datasets, gower_neighbors, scoring
+from paribus import QCAD, datasets, gower_neighbors
+from paribus._common.arrays import Floats
 from paribus.baselines.base import Baseline, Rows
 from paribus.baselines.rocod import ROCOD, explained_share, neighbor_means, squared_deviations
-from paribus.detector import DEFAULT_NEIGHBORS
+from paribus.detectors.qcad import DEFAULT_NEIGHBORS
 from paribus.evaluation import average_precision
 from paribus.evaluation.experiments import paper_sets
-from paribus.evaluation.markdown import header, rewrite_part, row
 from paribus.evaluation.results import MARKS, Mean, is_generated, paper_means, verdict
-from paribus.forests import ForestPlan
-from paribus.quantiles import make_engine
-from paribus.table import Floats
+from paribus.methods import scores as scoring
+from paribus.methods.qcad.forest_plan import ForestPlan
+from paribus.methods.qcad.model import make_engine, rescale
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "published.json"
@@ -75,7 +76,7 @@ class PublishedQCAD(Baseline):
             scale_tails=True,
         )
         raw = np.array([self._partial_scores(rows, place, group, plan) for place, group in enumerate(groups)])
-        return scoring.total(scoring.rescale(raw, usual.clip))
+        return scoring.total(rescale(raw, usual.clip))
 
     def _partial_scores(self, rows: Rows, place: int, group: npt.NDArray[np.int64], plan: ForestPlan) -> Floats:
         """Those of one row, given its reference group: an engine whose table is the group, asked about this row."""

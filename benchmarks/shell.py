@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
-
-from paribus.evaluation.markdown import rewrite_part
+from paper.markdown import rewrite_part
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "shell.json"

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import Parallel, cpu_count, delayed
+from paper.markdown import rewrite_part
 
 from paribus import QCAD, _core
-from paribus.evaluation.markdown import rewrite_part
 from paribus.evaluation.plain_forests import PlainForests
 
 HERE = Path(__file__).parent

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
+from paper.markdown import rewrite_part
 from quantile_forest import RandomForestQuantileRegressor
 
 from paribus import ConditionalSurprise
 from paribus._core import FeatureTable, Forest
-from paribus.evaluation.markdown import rewrite_part
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "surprise.json"

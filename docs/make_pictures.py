@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from paribus import QCAD, ConditionalSurprise, datasets
-from paribus.plots import QuantileCurvesDisplay, ScoreMapDisplay
+from paribus.pictures.matplotlib import QuantileCurvesDisplay, ScoreMapDisplay
 
 FOLDER = Path(__file__).parent / "pictures"
 GREY, BLUE, RED = "#9aa0a6", "#0072b2", "#d55e00"
@@ -76,7 +76,7 @@ def draw_football() -> None:
     football = datasets.load("football")
     detector = QCAD(football.contextual, football.behavioral).fit(football.table)
     pereira = detector.explain(football.table["Name"].index("Matheus Pereira"))
-    save(ScoreMapDisplay.from_estimator(detector, "Assists", "Goals", label="Name"), "football-map")
+    save(ScoreMapDisplay.from_estimator(detector, "Assists", "Goals", id_column="Name"), "football-map")
     save(pereira.plot(), "football-beanplot")
     save(pereira.plot_context(), "football-context")
 

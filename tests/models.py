@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from paribus.archive import _read_array, digest
+from paribus.persistence.archive import _read_array, digest
 from tables import mixed_table
 
 Members = dict[str, bytes]

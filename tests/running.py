@@ -15,7 +15,8 @@ from unittest import mock
 
 import pytest
 
-from paribus import QCAD, cli, datasets
+from paribus import QCAD, datasets
+from paribus.cli import app as cli
 
 COMMAND = os.path.join(os.path.dirname(sys.executable), "paribus")
 ROLES = ["--context", "month,elevation,zone", "--behavior", "temperature,rain,wind"]

@@ -40,8 +40,8 @@ class Case:
     def k(self) -> int:
         return int(self.multiplicities.shape[0])
 
-    def engine(self) -> _core.Engine:
-        return _core.Engine(
+    def engine(self) -> _core.QcadEngine:
+        return _core.QcadEngine(
             np.ascontiguousarray(self.context.T),
             self.categorical,
             np.ascontiguousarray(self.behavior.T),

@@ -21,7 +21,8 @@ import pyarrow.parquet as pq
 import pytest
 import typer.main
 
-from paribus import QCAD, ConditionalSurprise, cli, datasets, load
+from paribus import QCAD, ConditionalSurprise, datasets, load
+from paribus.cli import app as cli
 from paribus.cli import options
 from paribus.cli.printing import print_json
 from running import COMMAND, QUICK, ROLES, in_terminal, invoke, run, scores_of
@@ -480,7 +481,7 @@ def test_public_names_are_found_when_needed() -> None:
     import paribus
 
     assert {"QCAD", "ConditionalSurprise", "gower_neighbors", "load", "__version__"} <= set(dir(paribus))
-    assert paribus.QCAD.__module__ == "paribus.detector"
+    assert paribus.QCAD.__module__ == "paribus.detectors.qcad"
     assert paribus.__version__.count(".") >= 2
     with pytest.raises(AttributeError, match="module 'paribus' has no attribute 'QCDA'"):
         _ = paribus.QCDA  # type: ignore[attr-defined]

@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paribus import QCAD, files
+from paribus import QCAD
+from paribus._common import atomic_files as files
 from paribus.cli.outputs import check_outputs
 from running import COMMAND, QUICK, ROLES, invoke, run, scores_of
 
@@ -153,7 +154,7 @@ def test_the_demo_replaces_only_a_report(tmp_path: Path, monkeypatch: pytest.Mon
     assert (code, out) == (2, "")
     assert err == ("paribus: paribus-demo.html is there already and is not a report of paribus: say --report PATH\n")
     assert "My own notes" in path.read_text()
-    scores_of(days).report(path, top=1)
+    scores_of(days).report(path, n_rows=1)
     assert invoke("demo")[0] == 0
     assert "Strange days" in path.read_text()
 
@@ -220,7 +221,7 @@ def test_a_draft_is_removed_however_the_write_is_stopped(
             os.kill(os.getpid(), number)
         return text
 
-    monkeypatch.setattr("paribus.score_file.safe_text", stop)
+    monkeypatch.setattr("paribus.io.writing.delimited.safe_text", stop)
     arguments = ["detect", days, *ROLES, *QUICK, "--out", tmp_path / "s.csv"]
     assert invoke(*arguments)[0] == 128 + number
     assert len(seen[0]) == 2

@@ -70,7 +70,7 @@ def test_every_cut_and_many_flips_are_noticed(model: Path, saved: bytes) -> None
             continue
         # A flip that means nothing, such as one in a date: zip has a checksum of everything else.
         assert same(loaded._fitted.partial, sound._fitted.partial)
-        assert same(loaded._fitted.context, sound._fitted.context)
+        assert same(loaded._fitted.table.all_context, sound._fitted.table.all_context)
 
 
 ABSURD: dict[str, dict[str, Any]] = {

@@ -262,4 +262,4 @@ def test_the_engine_refuses_arrays_that_do_not_fit(bad: str, message: str) -> No
     if bad == "features":
         feature_order = np.full((2, 1, 2), 9, dtype=np.uint16)
     with pytest.raises(ValueError, match=message):
-        _core.Engine(context, np.zeros(2, np.uint8), behavior, tie_order, multiplicities, feature_order, 1)
+        _core.QcadEngine(context, np.zeros(2, np.uint8), behavior, tie_order, multiplicities, feature_order, 1)

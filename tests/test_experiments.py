@@ -9,14 +9,15 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+from paper import accuracy_page, page, surprise_page
+from paper.markdown import has_part
+from paper.summaries import mean_over
 
 from paribus import ConditionalSurprise, baselines, datasets
-from paribus.evaluation import accuracy_page, experiments, page, surprise_page
+from paribus.evaluation import experiments
 from paribus.evaluation.heldout import heldout_sets
-from paribus.evaluation.markdown import has_part
 from paribus.evaluation.results import MEASURES, Mean, ResultFile, Task, is_generated, means, paper_means
 from paribus.evaluation.runner import pending
-from paribus.evaluation.summaries import mean_over
 
 mpl.use("Agg")
 

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from paribus import QCAD, datasets
-from paribus.explanation import BehaviorFeature, Explanation
-from paribus.formatting import ColumnFormat
-from paribus.profile import weighted_quantile
-from paribus.values import Kind
+from paribus._common.statistics import weighted_quantile
+from paribus.detectors.explanation import Explanation
+from paribus.explain.facts import BehaviorFeature
+from paribus.tables.column import Kind
+from paribus.tables.column_format import ColumnFormat
 from tables import BEHAVIOR, CONTEXT, Array, mixed_table
 
 
@@ -293,7 +294,7 @@ def test_only_features_that_set_the_group_apart_are_named(weather: QCAD) -> None
 
 def test_top_limits_the_sentence(weather: QCAD) -> None:
     """Tests that no more than the top features are mentioned, and all are in the table."""
-    explanation = weather.explain(137, top=1)
+    explanation = weather.explain(137, n_features=1)
     assert "wind" not in str(explanation)
     assert explanation.features["feature"] == ["temperature", "wind", "rain"]
 
@@ -513,11 +514,11 @@ def test_rows_by_label() -> None:
     numbered = fit(frame.set_axis(range(100, 160)))
     # A whole number is always a position; as a label it has to be said.
     assert numbered.explain(7).row == 107
-    assert numbered.explain(label=107).position == 7
+    assert numbered.explain(row_label=107).position == 7
     dated = fit(frame.set_axis(pd.date_range("2026-01-01", periods=60)))
     assert dated.explain(pd.Timestamp("2026-01-08")).position == 7
     paired = fit(frame.set_axis(pd.MultiIndex.from_product([["a", "b"], range(30)])))
-    assert paired.explain(label=("b", 3)).position == 33
+    assert paired.explain(row_label=("b", 3)).position == 33
 
 
 def test_explain_all_is_explain_for_the_highest_scores() -> None:
@@ -597,9 +598,9 @@ def test_labels_that_cannot_be_found() -> None:
     with pytest.raises(ValueError, match="the fitted table has no index to find 'a' in"):
         fit(pl.from_pandas(frame)).explain("a")
     with pytest.raises(ValueError, match=r"the fitted table has no row \[1\] in its index"):
-        fit(frame).explain(label=[1])  # type: ignore[arg-type]
+        fit(frame).explain(row_label=[1])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"both a row \(0\) and a label \(1\) are named"):
-        fit(frame).explain(0, label=1)
+        fit(frame).explain(0, row_label=1)
     for arguments in ({"top": 0}, {"top": True}):
         with pytest.raises(ValueError, match=r"top is .*: it must be a whole number from 1 up"):
             fit(frame).explain(1, **arguments)

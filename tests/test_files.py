@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from paribus import files
-from paribus.files import atomic_write, check_writable
+from paribus._common import atomic_files as files
+from paribus._common.atomic_files import atomic_write, check_writable
 
 
 def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:

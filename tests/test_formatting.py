@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus.formatting import ColumnFormat, distinct, plain, shortened
-from paribus.profile import weighted_quantile
-from paribus.table import Table
+from paribus._common.statistics import weighted_quantile
+from paribus._common.text import distinct, plain, shortened
+from paribus.tables.column_format import ColumnFormat
+from paribus.tables.table import Table
 
 
 def written(column: list[Any], value: Any = None) -> str:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from models import members_of, npy, same, wide_table, write_members
 from paribus import QCAD
-from paribus.stored_columns import pack, unpack
+from paribus.persistence.columns import pack, unpack
 from tables import BEHAVIOR, CONTEXT, mixed_table
 
 
@@ -81,9 +81,9 @@ def test_a_detector_of_an_array_and_its_report(tmp_path: Path, monkeypatch: pyte
         assert first[0] == second[0]
         assert same(first[1], second[1])
     # The page says when it was written.
-    monkeypatch.setattr("paribus.report.page.datetime", Mock(now=lambda: datetime(2026, 1, 31)))
-    detector.report(tmp_path / "a.html", top=3)
-    loaded.report(tmp_path / "b.html", top=3)
+    monkeypatch.setattr("paribus.output.report.page.datetime", Mock(now=lambda: datetime(2026, 1, 31)))
+    detector.report(tmp_path / "a.html", n_rows=3)
+    loaded.report(tmp_path / "b.html", n_rows=3)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     loaded.save(tmp_path / "again.paribus")
     assert (tmp_path / "again.paribus").read_bytes() == (tmp_path / "m.paribus").read_bytes()
@@ -157,7 +157,7 @@ def test_a_noisy_nan_is_a_missing_value(model: Path, saved: bytes) -> None:
     """Tests that NaN as R writes it, which warns when it is computed with, is taken for what it means."""
     members = members_of(saved)
     sound = QCAD.load(model)
-    assert np.isnan(sound._fitted.context[:, 2]).any()
+    assert np.isnan(sound._fitted.table.all_context[:, 2]).any()
     for name in ("context", "behavior", "partial_scores"):
         array = np.load(io.BytesIO(members[f"{name}.npy"]))
         array.view(np.uint64)[np.isnan(array)] = 0x7FF00000000007A2
@@ -171,11 +171,11 @@ def test_headers_that_are_too_long_are_neither_written_nor_read(
 ) -> None:
     """Tests the limit to what JSON may become in memory, on both sides."""
     length = len(members_of(saved)["header.json"])
-    monkeypatch.setattr("paribus.archive.LONGEST_HEADER", length)
+    monkeypatch.setattr("paribus.persistence.archive.LONGEST_HEADER", length)
     sound = QCAD.load(model)
     sound.save(model)
     assert model.read_bytes() == saved
-    monkeypatch.setattr("paribus.archive.LONGEST_HEADER", length - 1)
+    monkeypatch.setattr("paribus.persistence.archive.LONGEST_HEADER", length - 1)
     with pytest.raises(ValueError, match="the header is too long"):
         QCAD.load(model)
     with pytest.raises(ValueError, match="too long to be saved"):

@@ -22,8 +22,14 @@ from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
 from paribus import QCAD, datasets
-from paribus.plots import BeanplotDisplay, ContextProfileDisplay, QuantileCurvesDisplay, ScoreMapDisplay, style
-from paribus.shapes import bean_window
+from paribus.pictures.geometry import bean_window
+from paribus.pictures.matplotlib import (
+    BeanplotDisplay,
+    ContextProfileDisplay,
+    QuantileCurvesDisplay,
+    ScoreMapDisplay,
+    style,
+)
 
 PICTURES = Path(__file__).parent / "pictures"
 # The release of matplotlib that drew the pictures. Others place letters a little differently.
@@ -88,8 +94,8 @@ def constant() -> QCAD:
 
 DRAWINGS: dict[str, tuple[str, Callable[[QCAD], Any]]] = {
     "beanplot": ("weather", lambda detector: detector.explain(137).plot()),
-    "beanplot-one": ("weather", lambda detector: detector.explain(137, top=1).plot()),
-    "beanplot-twelve": ("hostile", lambda detector: detector.explain(5, top=12).plot()),
+    "beanplot-one": ("weather", lambda detector: detector.explain(137, n_features=1).plot()),
+    "beanplot-twelve": ("hostile", lambda detector: detector.explain(5, n_features=12).plot()),
     "beanplot-constant": ("constant", lambda detector: detector.explain(7).plot()),
     "context-profile": ("weather", lambda detector: detector.explain(137).plot_context()),
     "context-profile-hostile": ("hostile", lambda detector: detector.explain(5).plot_context()),
@@ -97,7 +103,7 @@ DRAWINGS: dict[str, tuple[str, Callable[[QCAD], Any]]] = {
     "score-map": ("weather", lambda detector: ScoreMapDisplay.from_estimator(detector, "wind", "temperature")),
     "score-map-hostile": (
         "hostile",
-        lambda detector: ScoreMapDisplay.from_estimator(detector, "давление", "ضغط", label="город"),
+        lambda detector: ScoreMapDisplay.from_estimator(detector, "давление", "ضغط", id_column="город"),
     ),
     "quantile-curves": (
         "weather",
@@ -192,7 +198,7 @@ def test_a_far_value_is_drawn_with_its_number(hostile: QCAD) -> None:
 
 def test_names_are_not_formulas(hostile: QCAD) -> None:
     """Tests that a dollar sign in a column's name is written, not interpreted."""
-    display = hostile.explain(5, top=12).plot()
+    display = hostile.explain(5, n_features=12).plot()
     titles = [axes.get_title() for axes in display.axes_]
     assert "$x^2$ cost" in titles
     display.figure_.draw_without_rendering()
@@ -215,14 +221,14 @@ def test_displays_draw_into_the_callers_axes(weather: QCAD) -> None:
     _, ax = plt.subplots()
     assert explanation.plot(ax=ax) is not None
     figure, ax = plt.subplots()
-    display = BeanplotDisplay.from_explanation(explanation, top=1, ax=ax)
+    display = BeanplotDisplay.from_explanation(explanation, n_features=1, ax=ax)
     assert display.axes_ == [ax]
     assert display.figure_ is figure
     figure, axes = plt.subplots(1, 3)
     display = BeanplotDisplay.from_explanation(explanation, ax=axes)
     assert display.axes_ == list(axes)
     with pytest.raises(ValueError, match="3 axes are given, and there are 2 panels to draw"):
-        BeanplotDisplay.from_explanation(explanation, top=2, ax=axes)
+        BeanplotDisplay.from_explanation(explanation, n_features=2, ax=axes)
     figure, ax = plt.subplots()
     profile = ContextProfileDisplay.from_explanation(explanation, ax=ax)
     assert len(profile.axes_) == 3
@@ -249,21 +255,21 @@ def test_names_without_room_on_the_score_map_are_counted() -> None:
     assert len(set(written)) == len(written)
     assert any(getattr(text, "arrow_patch", None) is not None for text in display.ax_.texts)
     assert f"{25 - len(written)} of 25 names left out" in display.ax_.get_title(loc="right")
-    few = ScoreMapDisplay.from_estimator(detector, top=3)
+    few = ScoreMapDisplay.from_estimator(detector, n_rows=3)
     assert len(few.ax_.texts) == 3
     assert "names" not in few.ax_.get_title(loc="right")
 
 
 def test_the_score_map_names_the_highest_scores(weather: QCAD) -> None:
     """Tests that labels are those of the top rows, and dots grow with the score."""
-    display = ScoreMapDisplay.from_estimator(weather, "wind", "temperature", top=3)
+    display = ScoreMapDisplay.from_estimator(weather, "wind", "temperature", n_rows=3)
     assert {text.get_text() for text in display.ax_.texts} == {
         str(row) for row in np.argsort(-weather.anomaly_scores_)[:3]
     }
     dots = display.ax_.collections[0]
     order = np.argsort(dots.get_array())
     assert (np.diff(dots.get_sizes()[order]) >= 0).all()
-    assert len(ScoreMapDisplay.from_estimator(weather, top=0).ax_.texts) == 0
+    assert len(ScoreMapDisplay.from_estimator(weather, n_rows=0).ax_.texts) == 0
 
 
 def test_the_curves_are_the_detectors_percentiles(weather: QCAD) -> None:
@@ -290,7 +296,7 @@ def test_the_curves_are_the_detectors_percentiles(weather: QCAD) -> None:
     [
         (lambda d: ScoreMapDisplay.from_estimator(d, "wnd", "rain"), "there is no behavioural feature 'wnd': did you"),
         (lambda d: ScoreMapDisplay.from_estimator(d, "rain", "rain"), "x and y are both 'rain'"),
-        (lambda d: ScoreMapDisplay.from_estimator(d, label="nme"), "there is no column 'nme'"),
+        (lambda d: ScoreMapDisplay.from_estimator(d, id_column="nme"), "there is no column 'nme'"),
         (lambda d: QuantileCurvesDisplay.from_estimator(d, "rain", "wind"), "there is no contextual feature 'wind'"),
         (lambda d: QuantileCurvesDisplay.from_estimator(d, "rain", 7), "there is no contextual feature 7"),
         (lambda d: QuantileCurvesDisplay.from_estimator(d, "rain", "zone", row=9999), "row 9999 is not in the fitted"),
@@ -386,8 +392,8 @@ def test_arguments_are_checked(weather: QCAD) -> None:
     """Tests numbers of rows, features and points that make no sense."""
     explanation = weather.explain(137)
     for draw in (
-        lambda: BeanplotDisplay.from_explanation(explanation, top=0),
-        lambda: ScoreMapDisplay.from_estimator(weather, top=-1),
+        lambda: BeanplotDisplay.from_explanation(explanation, n_features=0),
+        lambda: ScoreMapDisplay.from_estimator(weather, n_rows=-1),
         lambda: QuantileCurvesDisplay.from_estimator(weather, "rain", "elevation", n_points=1),
     ):
         with pytest.raises(ValueError, match="must be a whole number"):

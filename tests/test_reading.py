@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus.reading import ReadTable, TextOptions, Wanted, read
-from paribus.reading.delimited import find_separator
-from paribus.table import LARGEST_NUMBER
+from paribus._common.arrays import LARGEST_NUMBER
+from paribus.io.reading import ReadTable, TextOptions, Wanted, read
+from paribus.io.reading.delimited import find_separator
 
 CSV = "site,when,load\nnorth,2026-01-31,1.5\nsouth,2026-02-01,\n"
 
@@ -318,7 +318,7 @@ def test_long_lines_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.M
     """Tests that a line of many megabytes is read, and one without end is refused."""
     data = "a,b\n" + "x" * 12_000_000 + ",1\ny,2\n"
     assert len(read_bytes(tmp_path, data).columns["a"][0]) == 12_000_000
-    monkeypatch.setattr("paribus.reading.text.LONGEST_LINE", 10_000)
+    monkeypatch.setattr("paribus.io.reading.text.LONGEST_LINE", 10_000)
     with pytest.raises(ValueError, match=r"t.csv, line 2: it is longer than"):
         read_bytes(tmp_path, data)
 

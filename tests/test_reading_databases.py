@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from paribus.reading import Wanted, read
+from paribus.io.reading import Wanted, read
 from test_reading import plain
 
 
@@ -101,9 +101,10 @@ def test_databases_need_an_extra(database: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_parquet_needs_no_dataframe_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Parquet is read and written without pandas, polars or pyarrow."""
-    from paribus.reading.parquet import write_parquet
+    from paribus.io.writing.parquet import write
 
     for module in ("pandas", "polars", "pyarrow"):
         monkeypatch.setitem(sys.modules, module, None)
-    write_parquet(tmp_path / "t.parquet", {"x": np.array([1.0, np.nan]), "s": np.array(["a", None], dtype=object)})
+    columns = {"x": np.array([1.0, np.nan]), "s": np.array(["a", None], dtype=object)}
+    write(tmp_path / "t.parquet", columns, ".parquet")
     assert plain(read(str(tmp_path / "t.parquet"))) == {"x": [1.0, None], "s": ["a", None]}

@@ -22,12 +22,12 @@ from markupsafe import Markup
 from hostile import LABEL, NAMES, hostile_table
 from pages import check, fit, words_of, write
 from paribus import QCAD, datasets
-from paribus.formatting import ColumnFormat
-from paribus.report import page as report_page
-from paribus.report.score_histogram import score_bins
-from paribus.report.score_map import HEXAGON, Axis, NamedRow, _hexagons, score_map
-from paribus.report.svg import Scale, polygon, tag, text_width, ticks
-from paribus.values import Kind
+from paribus.output.report import page as report_page
+from paribus.pictures.svg.elements import Scale, polygon, tag, text_width, ticks
+from paribus.pictures.svg.score_histogram import score_bins
+from paribus.pictures.svg.score_map import HEXAGON, Axis, NamedRow, _hexagons, score_map
+from paribus.tables.column import Kind
+from paribus.tables.column_format import ColumnFormat
 from tables import BEHAVIOR, CONTEXT, mixed_table
 
 
@@ -106,7 +106,7 @@ def test_a_wide_table_with_long_names_stays_below_a_megabyte(name: str, tmp_path
     table |= {f"b{i}{name}": random.normal(size=80) for i in range(20)}
     table |= {f"o{i}{name}": np.full(80, name) for i in range(4)}
     detector = fit(table, context, [key for key in table if key.startswith("b")], n_trees=2)
-    path = detector.report(tmp_path / "report.html", id=f"o0{name}")
+    path = detector.report(tmp_path / "report.html", id_column=f"o0{name}")
     assert path.stat().st_size < 1_000_000
     check(path.read_text(encoding="utf-8"))
 
@@ -174,9 +174,9 @@ def test_bad_arguments_are_named_before_the_work(
     with pytest.raises(IsADirectoryError, match="it is a folder"):
         detector.report(tmp_path)
     with pytest.raises(ValueError, match="top is 0"):
-        detector.report(tmp_path / "report.html", top=0)
+        detector.report(tmp_path / "report.html", n_rows=0)
     with pytest.raises(ValueError, match="there is no column 'sitee': did you mean 'site'"):
-        detector.report(tmp_path / "report.html", id="sitee")
+        detector.report(tmp_path / "report.html", id_column="sitee")
 
 
 def test_a_failure_leaves_the_old_page(detector: QCAD, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

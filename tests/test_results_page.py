@@ -8,9 +8,10 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
+from paper import accuracy_page, figures, page
+from paper.markdown import replace_part
 
-from paribus.evaluation import accuracy_page, experiments, figures, page
-from paribus.evaluation.markdown import replace_part
+from paribus.evaluation import experiments
 from paribus.evaluation.results import MEASURES, Mean, Result, ResultFile, Task, paper_means
 
 mpl.use("Agg")

@@ -13,20 +13,23 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from paribus.reading import read
-from paribus.score_file import Scores, safe_text, write_scores
+from paribus.io.reading import read
+from paribus.io.writing import write_columns
+from paribus.io.writing.delimited import safe_text
+from paribus.output.frame import RowScores
 
-SCORES = Scores(
+SCORES = RowScores(
     np.array([5.0, np.nan, 80.5, 5.0]),
     {"rain": np.array([5.0, np.nan, 80.5, 5.0]), "=wind": np.array([np.nan, np.nan, 80.5, 5.0])},
     50.0,
     np.array(["a;b", "=1+1", '-2"', "-7"], dtype=object),
+    "id",
 )
 
 
 def test_csv_has_all_rows_and_no_formula(tmp_path: Path) -> None:
     """Tests that ranks, verdicts and partial scores are there, and that no text starts like a formula."""
-    write_scores(tmp_path / "s.csv", SCORES)
+    write_columns(tmp_path / "s.csv", SCORES.columns())
     text = (tmp_path / "s.csv").read_text()
     rows = list(csv.reader(text.splitlines()))
     assert rows[0] == ["id", "score", "rank", "label", "partial_rain", "partial_=wind"]
@@ -41,8 +44,8 @@ def test_csv_has_all_rows_and_no_formula(tmp_path: Path) -> None:
 
 def test_all_formats_hold_the_same(tmp_path: Path) -> None:
     """Tests that JSON lines and Parquet have the values of the CSV file, and nothing where a value is missing."""
-    write_scores(tmp_path / "s.jsonl", SCORES)
-    write_scores(tmp_path / "s.parquet", SCORES)
+    write_columns(tmp_path / "s.jsonl", SCORES.columns())
+    write_columns(tmp_path / "s.parquet", SCORES.columns())
     lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
     assert lines[1] == {
         "id": "=1+1", "score": None, "rank": None, "label": "not scored", "partial_rain": None, "partial_=wind": None,
@@ -56,7 +59,7 @@ def test_all_formats_hold_the_same(tmp_path: Path) -> None:
 def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
     """Tests that the formats there are are named."""
     with pytest.raises(ValueError, match=r"must end in one of \.csv, \.tsv, \.parquet, \.jsonl"):
-        write_scores(tmp_path / "s.xlsx", SCORES)
+        write_columns(tmp_path / "s.xlsx", SCORES.columns())
     assert not os.listdir(tmp_path)
 
 
@@ -64,36 +67,36 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     """Tests that an error in the middle leaves what was there, for each format."""
     for name in ("s.csv", "s.jsonl", "s.parquet"):
         (tmp_path / name).write_text("old")
-    monkeypatch.setattr("paribus.score_file._rows", lambda columns: _fail())
-    monkeypatch.setattr("paribus.reading.parquet._connect", _fail)
+    monkeypatch.setattr("paribus.io.writing.rows.zip", lambda *_, **__: _fail(), raising=False)
+    monkeypatch.setattr("paribus.io.writing.parquet.connect", _fail)
     for name in ("s.csv", "s.jsonl", "s.parquet"):
         with pytest.raises(OSError, match="No space left"):
-            write_scores(tmp_path / name, SCORES)
+            write_columns(tmp_path / name, SCORES.columns())
         assert (tmp_path / name).read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["s.csv", "s.jsonl", "s.parquet"]
 
 
 def test_parquet_says_so_if_names_differ_only_in_case(tmp_path: Path) -> None:
     """Tests that no column is renamed: CSV holds both, and for Parquet it is an error that leaves no file."""
-    scores = Scores(np.array([1.0]), {"rain": np.array([1.0]), "Rain": np.array([2.0])}, 0.0)
-    write_scores(tmp_path / "s.csv", scores)
+    scores = RowScores(np.array([1.0]), {"rain": np.array([1.0]), "Rain": np.array([2.0])}, 0.0)
+    write_columns(tmp_path / "s.csv", scores.columns())
     assert (tmp_path / "s.csv").read_text().startswith("row,score,rank,label,partial_rain,partial_Rain\n")
     with pytest.raises(
         ValueError, match=r"cannot write '.*s.parquet': .* both 'rain' and 'Rain', which differ only in"
     ):
-        write_scores(tmp_path / "s.parquet", scores)
+        write_columns(tmp_path / "s.parquet", scores.columns())
     assert os.listdir(tmp_path) == ["s.csv"]
 
 
 def test_parquet_is_drafted_in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Parquet needs no other folder, that odd names are taken literally, and what a full disk says."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
-    write_scores(tmp_path / "s.parquet", SCORES)
+    write_columns(tmp_path / "s.parquet", SCORES.columns())
     monkeypatch.setattr("tempfile.tempdir", None)
     for name in ("a*[b]?{c}", "quote'\"s", "\udcff"):
         folder = tmp_path / name
         folder.mkdir()
-        write_scores(folder / f"{name}.parquet", SCORES)
+        write_columns(folder / f"{name}.parquet", SCORES.columns())
         assert read(str(folder / f"{name}.parquet")).n_rows == 4
         assert len(os.listdir(folder)) == 1
     code = f"""
@@ -102,7 +105,7 @@ from paribus.score_file import Scores, write_scores
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:
-    write_scores({str(tmp_path / "s.parquet")!r}, Scores(np.random.default_rng(0).random(50_000), {{}}, 0.5))
+    write_columns({str(tmp_path / "s.parquet")!r}, Scores(np.random.default_rng(0).random(50_000), {{}}, 0.5))
 except OSError as error:
     print(error)
 """

@@ -17,8 +17,10 @@ from scipy.stats import t as student_t
 
 from paribus import QCAD, ConditionalSurprise, load
 from paribus._core import FeatureTable
-from paribus.conditional import Asked, Density, ForestSettings, ForestView, WholeColumn, fit_shares, mix, student
-from paribus.trend import fit_trend
+from paribus.methods.density import Density, student
+from paribus.methods.surprise.mixture import fit_shares, mix
+from paribus.methods.surprise.trend import fit_trend
+from paribus.methods.surprise.views import Asked, ForestSettings, ForestView, WholeColumn
 from tables import BEHAVIOR, CONTEXT, mixed_table
 
 Array = np.ndarray[Any, Any]

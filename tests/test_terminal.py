@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from paribus.cli.pictures import file_stem
-from paribus.terminal import Grid
+from paribus.output.console import Grid
 from running import QUICK, ROLES, in_terminal, invoke, write_table
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -11,12 +11,12 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "engine.hpp"
-#include "kernel.hpp"
-#include "path_forest.hpp"
-#include "row_index.hpp"
-#include "table_forest.hpp"
-#include "whole_column.hpp"
+#include "common/row_index.hpp"
+#include "kernels/kernel.hpp"
+#include "kernels/path_forest.hpp"
+#include "qcad/qcad_engine.hpp"
+#include "surprise/table_forest.hpp"
+#include "surprise/whole_column.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -58,15 +58,15 @@ std::vector<paribus::FeatureKind> kinds(const Input<std::uint8_t, 1> &categorica
     return kinds;
 }
 
-class Engine {
+class QcadEngine {
 public:
-    Engine(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical, const Input<double, 2> &behavior,
+    QcadEngine(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical, const Input<double, 2> &behavior,
            const Input<std::uint32_t, 1> &tie_order, const Input<std::uint8_t, 2> &multiplicities,
            const std::optional<Input<std::uint16_t, 3>> &feature_order, std::size_t max_features,
            std::uint32_t min_samples_split, std::size_t n_quantiles, bool scale_tails)
         : table_(n_rows(context, categorical, behavior, tie_order), tie_order.data(), kinds(categorical),
                  context.data(), behavior.shape(0), behavior.data()),
-          index_(table_) {
+          index_(table_.n_rows(), columns(table_)) {
         const std::size_t k = multiplicities.shape(0);
         require(k >= 1 && k <= 65535 && k <= table_.n_rows(), "1 to 65,535 neighbours, and no more than rows");
         require(multiplicities.shape(1) >= 1 && multiplicities.shape(1) <= 10000, "1 to 10,000 trees");
@@ -101,8 +101,9 @@ public:
         auto rows = new_array<std::int64_t, 1>({context.shape(0)});
         const nb::gil_scoped_release released;
         for (std::size_t i = 0; i < context.shape(0); ++i) {
-            rows.data()[i] =
-                index_.find(context.data() + i * context.shape(1), behavior.data() + i * behavior.shape(1));
+            const std::int64_t place = index_.find(context.data() + i * context.shape(1), context.shape(1),
+                                                   behavior.data() + i * behavior.shape(1), behavior.shape(1));
+            rows.data()[i] = place < 0 ? place : table_.callers_row(static_cast<std::uint32_t>(place));
         }
         return rows;
     }
@@ -173,6 +174,15 @@ public:
     }
 
 private:
+    static std::vector<const double *> columns(const paribus::FittedTable &table) {
+        std::vector<const double *> found;
+        for (std::size_t f = 0; f < table.context().n_features; ++f) {
+            found.push_back(table.context().features[f].values);
+        }
+        for (std::size_t f = 0; f < table.n_behavior(); ++f) found.push_back(table.behavior(f));
+        return found;
+    }
+
     static std::size_t n_rows(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical,
                               const Input<double, 2> &behavior, const Input<std::uint32_t, 1> &tie_order) {
         const std::size_t n = context.shape(1);
@@ -216,9 +226,20 @@ private:
 class FeatureTable {
 public:
     FeatureTable(const Input<double, 2> &columns, const Input<std::uint8_t, 1> &categorical)
-        : table_(n_rows(columns, categorical), kinds(categorical), columns.data()) {}
+        : table_(n_rows(columns, categorical), kinds(categorical), columns.data()),
+          index_(table_.n_rows(), values(table_)) {}
 
     const paribus::FeatureTable &get() const { return table_; }
+
+    Output<std::int64_t, 1> match(const Input<double, 2> &rows) const {
+        require(rows.shape(1) == table_.n_features(), "rows: [row][feature] as fitted");
+        auto found = new_array<std::int64_t, 1>({rows.shape(0)});
+        const nb::gil_scoped_release released;
+        for (std::size_t i = 0; i < rows.shape(0); ++i) {
+            found.data()[i] = index_.find(rows.data() + i * rows.shape(1), rows.shape(1), nullptr, 0);
+        }
+        return found;
+    }
 
 private:
     static std::size_t n_rows(const Input<double, 2> &columns, const Input<std::uint8_t, 1> &categorical) {
@@ -235,7 +256,14 @@ private:
         return n;
     }
 
+    static std::vector<const double *> values(const paribus::FeatureTable &table) {
+        std::vector<const double *> found;
+        for (std::size_t f = 0; f < table.n_features(); ++f) found.push_back(table.column(f).values.data());
+        return found;
+    }
+
     paribus::FeatureTable table_;
+    paribus::RowIndex index_;
 };
 
 class Forest {
@@ -333,31 +361,33 @@ std::vector<std::string> kernel_names() {
 NB_MODULE(_core, m) {
     // A wrong PARIBUS_KERNEL is said here, not in the middle of the work.
     paribus::kernel();
-    m.doc() = "The engine of paribus: neighbours, path forests, percentiles and scores, fused over blocks of rows.";
+    m.doc() = "The compiled part of paribus: the engine of QCAD, and forests over whole tables.";
 
-    nb::class_<Engine>(m, "Engine", "A fitted table, ready to be asked about rows.")
+    nb::class_<QcadEngine>(m, "QcadEngine", "A fitted table of QCAD, ready to be asked about rows.")
         .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &, const Input<double, 2> &,
                       const Input<std::uint32_t, 1> &, const Input<std::uint8_t, 2> &,
                       const std::optional<Input<std::uint16_t, 3>> &, std::size_t, std::uint32_t, std::size_t, bool>(),
              "context"_a, "categorical"_a, "behavior"_a, "tie_order"_a, "multiplicities"_a,
              "feature_order"_a = nb::none(), "max_features"_a = 0, "min_samples_split"_a = 10, "n_quantiles"_a = 100,
              "scale_tails"_a = true)
-        .def("match", &Engine::match, "context"_a, "behavior"_a,
+        .def("match", &QcadEngine::match, "context"_a, "behavior"_a,
              "For each row, the fitted row that equals it in all features (of several, the first when ties are "
              "broken), or -1.")
-        .def("score", &Engine::score, "context"_a, "behavior"_a, "excluded"_a, "want_percentiles"_a = false,
+        .def("score", &QcadEngine::score, "context"_a, "behavior"_a, "excluded"_a, "want_percentiles"_a = false,
              "n_threads"_a = 1, "progress"_a = nb::none(),
              "Partial scores [row][feature]; the distances of the nearest and the farthest neighbour [row][2]; and "
              "percentiles [row][feature][quantile] if wanted.")
-        .def("explain", &Engine::explain, "context"_a, "behavior"_a, "excluded"_a, "n_threads"_a = 1,
+        .def("explain", &QcadEngine::explain, "context"_a, "behavior"_a, "excluded"_a, "n_threads"_a = 1,
              "progress"_a = nb::none(),
              "Partial scores [row][feature]; percentiles [row][feature][quantile]; how much each neighbour counts "
              "[row][feature][k], 1 in all; fitted rows [row][k], nearest first, and their distances.")
-        .def("neighbors", &Engine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
+        .def("neighbors", &QcadEngine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "Fitted rows, nearest first, and their distances.");
 
     nb::class_<FeatureTable>(m, "FeatureTable", "A table that forests grow over: [feature][row].")
-        .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &>(), "columns"_a, "categorical"_a);
+        .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &>(), "columns"_a, "categorical"_a)
+        .def("match", &FeatureTable::match, "rows"_a,
+             "For each row, the first fitted row that equals it in all features, or -1.");
 
     nb::class_<Forest>(m, "Forest", "A forest over all rows of a table, for one target.")
         .def(nb::init<const FeatureTable &, const Input<double, 1> &, const Input<std::uint16_t, 1> &, std::size_t,

@@ -14,26 +14,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from paribus.detector import QCAD
-    from paribus.reference import gower_neighbors
-    from paribus.saved import load
-    from paribus.surprise import ConditionalSurprise
+    from paribus.detectors.load import load
+    from paribus.detectors.neighbors import gower_neighbors
+    from paribus.detectors.qcad import QCAD
+    from paribus.detectors.surprise import ConditionalSurprise
 
     __version__: str
 else:
     # Imported when first used: the shell's help, or a data set, need not wait for all of scikit-learn. Type checkers do
     # not see this function, or they would believe that any name is here.
-    _HOMES = {
-        "ConditionalSurprise": "paribus.surprise",
-        "QCAD": "paribus.detector",
-        "gower_neighbors": "paribus.reference",
-        "load": "paribus.saved",
-    }
+    _HOMES = {"gower_neighbors": "paribus.detectors.neighbors", "load": "paribus.detectors.load"}
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module
 
-        if name in _HOMES:
+        from paribus.methods.registry import find_by_name
+
+        if (entry := find_by_name(name)) is not None:
+            value = entry.estimator
+        elif name in _HOMES:
             value = getattr(import_module(_HOMES[name]), name)
         elif name == "__version__":
             value = import_module("importlib.metadata").version("paribus")

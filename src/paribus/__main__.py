@@ -1,6 +1,6 @@
 """What the shell calls. It is small: only from here on is an interrupt ours."""
 
-from paribus.loading import loading
+from paribus.cli.signals import loading
 
 
 def main() -> None:
@@ -9,7 +9,7 @@ def main() -> None:
         # typer loads the former when it reads options, and its C code has a word of its own for an interrupt.
         import decimal  # noqa: F401
 
-        from paribus.cli import main as run
+        from paribus.cli.app import main as run
     run()
 
 

@@ -1,5 +1,5 @@
 """
-The engine of paribus: neighbours, path forests, percentiles and scores, fused over blocks of rows.
+The compiled part of paribus: the engine of QCAD, and forests over whole tables.
 """
 
 from typing import Annotated
@@ -8,8 +8,8 @@ import numpy
 from numpy.typing import NDArray
 
 
-class Engine:
-    """A fitted table, ready to be asked about rows."""
+class QcadEngine:
+    """A fitted table of QCAD, ready to be asked about rows."""
 
     def __init__(self, context: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], behavior: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tie_order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], multiplicities: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], feature_order: Annotated[NDArray[numpy.uint16], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | None = None, max_features: int = 0, min_samples_split: int = 10, n_quantiles: int = 100, scale_tails: bool = True) -> None: ...
 
@@ -35,6 +35,11 @@ class FeatureTable:
     """A table that forests grow over: [feature][row]."""
 
     def __init__(self, columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def match(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+        """
+        For each row, the first fitted row that equals it in all features, or -1.
+        """
 
 class Forest:
     """A forest over all rows of a table, for one target."""

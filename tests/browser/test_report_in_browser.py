@@ -58,7 +58,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         }
     ids = {"hostile": LABEL, "long": "id"}
     return {
-        name: it.report(folder / f"{name}.html", TOP, title=NAMES[0], id=ids.get(name))
+        name: it.report(folder / f"{name}.html", TOP, title=NAMES[0], id_column=ids.get(name))
         for name, it in detectors.items()
     }
 

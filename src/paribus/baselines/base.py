@@ -11,9 +11,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from paribus.encoding import ContextEncoding, encode_behavior
-from paribus.roles import Roles, assign_roles
-from paribus.table import Columns, Floats, Table
+from paribus._common.arrays import Floats
+from paribus.tables.encoding import ContextEncoding, encode_behavior
+from paribus.tables.roles import Roles, assign_roles
+from paribus.tables.table import Columns, Table
 
 # More categories of one column than this are too many to be told apart.
 MOST_CATEGORIES = 100

@@ -18,9 +18,10 @@ from scipy.linalg import solve_triangular
 from sklearn.cluster import kmeans_plusplus
 from threadpoolctl import threadpool_limits
 
-from paribus.arguments import check_whole_number, is_number
+from paribus._common.arrays import Floats
+from paribus._common.validation import check_whole_number, is_number
 from paribus.baselines.base import Baseline, Rows, standardize
-from paribus.table import Columns, Floats
+from paribus.tables.table import Columns
 
 # A sum of products below this may have lost all its digits.
 VANISHING = 1e-200

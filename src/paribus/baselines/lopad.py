@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from paribus.arguments import check_whole_number, is_number
+from paribus._common.arrays import Floats
+from paribus._common.threads import resolve_n_jobs
+from paribus._common.validation import check_whole_number, is_number
 from paribus.baselines.base import Baseline, Rows, merge_rare
 from paribus.baselines.markov_blanket import Dependence, fast_iamb
 from paribus.baselines.out_of_bag import Bagging
-from paribus.parallel import resolve_n_jobs
-from paribus.table import Columns, Floats
+from paribus.tables.table import Columns
 
 
 class LoPAD(Baseline):

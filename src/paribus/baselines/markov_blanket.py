@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfc, gammaincc
 
+from paribus._common.arrays import Floats
 from paribus.baselines.base import indicators, merge_rare, standardize
-from paribus.table import Floats
 
 # A category has an indicator of its own if it is among this many commonest ones and not rare; the others share one.
 MOST_INDICATORS = 40

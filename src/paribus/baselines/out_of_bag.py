@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from paribus.table import Floats
+from paribus._common.arrays import Floats
 
 
 @dataclass(frozen=True)

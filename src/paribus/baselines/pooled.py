@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from paribus.arguments import check_whole_number
+from paribus._common.arrays import Floats
+from paribus._common.validation import check_whole_number
 from paribus.baselines.base import Baseline, Rows
-from paribus.table import Columns, Floats
+from paribus.tables.table import Columns
 
 
 class Pooled(Baseline):

@@ -16,9 +16,10 @@ import numpy.typing as npt
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
-from paribus.arguments import check_choice, is_number
+from paribus._common.arrays import Floats
+from paribus._common.validation import check_choice, is_number
 from paribus.baselines.base import Baseline, Rows
-from paribus.table import Columns, Floats
+from paribus.tables.table import Columns
 
 # Distances that are held at a time.
 BLOCK = 2**22

@@ -154,34 +154,10 @@ def heldout(
     _run("heldout", tasks, results, seed, jobs, retry_failed)
 
 
-@app.command()
-def page(
-    target: Annotated[
-        Path, typer.Argument(metavar="PAGE", help="A Markdown page with marks where the parts go.")
-    ] = Path("docs/results.md"),
-    results: Folder = DEFAULT_FOLDER,
-) -> None:
-    """Write the tables and figures of a page from the result files."""
-    from paribus.cli.pictures import require_matplotlib
-    from paribus.files import check_writable
-
-    require_matplotlib("bench")
-    from paribus.evaluation.page import write_page
-
-    if not target.is_file():
-        raise ValueError(f"there is no page '{target}'")
-    check_writable(target)
-    written = write_page(results, target, target.parent / "pictures")
-    if not written:
-        raise ValueError(f"there are no results in '{results}' for '{target}': run the experiments first")
-    for part in written:
-        typer.echo(f"{target}: {part}")
-
-
 def _choose(option: str, asked: list[str] | None, known: list[str], default: list[str]) -> list[str]:
     """The names that were typed, whatever their case; each value is a name, or several with commas between them."""
     from paribus.cli.columns import split
-    from paribus.table import nearest_name
+    from paribus.tables.table import nearest_name
 
     by_lower = {name.lower(): name for name in known}
     chosen = []
@@ -206,12 +182,12 @@ def _run(experiment: str, tasks: Iterable[Task], folder: Path, seed: int, jobs: 
     """Runs what is not there yet. Whatever can be wrong is said before the first cell starts."""
     from functools import partial
 
+    from paribus._common.atomic_files import check_writable
+    from paribus._common.threads import resolve_n_jobs
     from paribus.cli.outputs import check_folder
     from paribus.evaluation.experiments import prepare, run_task
     from paribus.evaluation.results import ResultFile
     from paribus.evaluation.runner import pending, run
-    from paribus.files import check_writable
-    from paribus.parallel import resolve_n_jobs
 
     if jobs == 0:
         raise ValueError("--jobs is 0: it must be a number of processes, or -1 for all cores")

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paribus.cli.options import RoleOptions
-from paribus.reading import Wanted
-from paribus.reading.columns import TRUTHS, moment, number
-from paribus.table import find_key
+from paribus.io.reading import Wanted
+from paribus.io.reading.columns import TRUTHS, moment, number
+from paribus.tables.table import find_key
 
 
 @dataclass

@@ -9,33 +9,36 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.cli.columns import ChosenColumns, check_look, find_column
 from paribus.cli.messages import file_as_typed, note, warnings_as_notes
-from paribus.cli.options import Method, RoleOptions, Source
+from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_outputs, check_report, output_folder
 from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
 from paribus.cli.printing import print_anomalies, print_explanation, print_json
-from paribus.explanation import Explanation
-from paribus.formatting import counted, listed, none_above, plain, score_text
-from paribus.loading import loading
-from paribus.parameters import check_parameters
-from paribus.reading import ReadTable, Wanted
-from paribus.reading.columns import all_columns
-from paribus.rows import unnamed
-from paribus.score_file import Scores, check_score_file, write_scores
-from paribus.table import NamedRows, Table
+from paribus.cli.signals import loading
+from paribus.explain.explanation import RowExplanation
+from paribus.io.reading import ReadTable, Wanted
+from paribus.io.reading.columns import all_columns
+from paribus.io.writing import check_format, write_columns
+from paribus.methods.parameters import check_parameters
+from paribus.methods.registry import REGISTRY, Entry, find_by_option
+from paribus.output.frame import RowScores
+from paribus.tables.rows import unnamed
+from paribus.tables.table import NamedRows, Table
 
 if TYPE_CHECKING:
-    from paribus.frame import ContextualDetector
+    from paribus.detectors.base import ContextualDetector
 
-# The report explains at least so many rows.
-REPORTED = 50
+# Rows that the report explains at least.
+MIN_REPORTED_ROWS = 50
 
 
 def detect(
@@ -54,21 +57,22 @@ def detect(
         print_overview(source.read(all_columns), "detect", source)
         return
     if out is not None:
-        check_score_file(out)
+        check_format(out)
     check_outputs([source.file], {"--out": out, "--report": report})
     if report is not None:
         check_report(report)
-    detector, table = _fit(source, roles, parameters, out=out)
-    scores = Scores(
-        detector.anomaly_scores_, dict(detector.partial_scores_), -detector.offset_, _labels(table, roles.id)
-    )
+    detector, table, scores = _fit(source, roles, parameters, out=out)
     if out is not None:
-        write_scores(out, scores)
+        write_columns(out, scores.columns())
         note(f"the scores of all rows are in {out}")
+    explanations = detector.explain_all(top if report is None else max(top, MIN_REPORTED_ROWS))
     if report is not None:
-        detector.report(report, max(top, REPORTED), id=roles.id)
+        from paribus.output.report.names import RowNames
+
+        names = RowNames(detector.view().store.original, roles.id)
+        detector.write_report(report, explanations, names=names)
         note(f"the report is in {report}")
-    _print_top(detector, table, scores, detector.explain_all(top), scores.highest(top), as_json)
+    _print_top(detector, table, scores, explanations[:top], scores.highest(top), as_json)
 
 
 def explain(
@@ -90,7 +94,7 @@ def explain(
         if plots is not None:
             require_matplotlib()
             stack.enter_context(output_folder(plots))
-        detector, table = _fit(source, roles, parameters, asked=row)
+        detector, table, _ = _fit(source, roles, parameters, asked=row)
         explanation = detector.explain(find_row(table, roles.id, row))
         written = [] if plots is None else save_pictures(explanation, plots, row, chosen)
     if as_json:
@@ -106,7 +110,7 @@ def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, A
     if not roles.context:
         raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
     check_outputs([source.file], {"--model": model})
-    detector, _ = _fit(source, roles, parameters)
+    detector, *_ = _fit(source, roles, parameters)
     detector.save(model)
     note(f"the model is in {model}: paribus score {file_as_typed(str(model))} FILE scores other rows")
 
@@ -114,16 +118,17 @@ def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, A
 def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:
     """Scores the rows of a table against a saved model."""
     if out is not None:
-        check_score_file(out)
+        check_format(out)
     check_outputs([source.file, str(model)], {"--out": out})
     with loading():
-        from paribus import load, scoring
+        from paribus import load
+        from paribus.methods.scores import total as total_of
 
     check_parameters({"n_jobs": n_jobs})
     detector = load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
     if out is not None:
-        check_score_file(out, detector.behavioral_features_)
-    if detector._fitted.table.names is None:
+        check_format(out, detector.behavioral_features_)
+    if not detector.view().columns_have_names:
         raise ValueError(
             f"{model.name} was made from a table without column names, so it cannot tell the columns of a file apart: "
             "make it from a table with names, or use it in Python"
@@ -144,21 +149,24 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     _note_missing(table, names)
     start = time.perf_counter()
     rows = table.columns
-    if not detector._fitted.roles.by_name:
+    if not detector.view().roles_by_name:
         # Roles by position: all columns of the fit must be there, though nobody looks at those without a role.
         nothing = np.full(table.n_rows, np.nan)
         rows = {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
     partial = detector.partial_scores(rows)
-    total = scoring.total(np.column_stack(list(partial.values())))
-    scores = Scores(total, partial, -detector.offset_, _labels(table, id))
+    total = total_of(np.column_stack(list(partial.values())))
+    scores = RowScores(total, partial, detector.threshold_, *_row_labels(table, id))
     highest = scores.highest(top)
     strangest = {name: values[highest] for name, values in rows.items()}
     explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
     if n_unscored := int(np.isnan(total).sum()):
-        note(f"{n_unscored:,} row(s) get no score, for want of a behavioural value in them or in their reference group")
-    _summarise(detector, table, scores, time.perf_counter() - start)
+        note(
+            f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a behavioral "
+            "value"
+        )
+    _summarize(detector, table, scores, time.perf_counter() - start)
     if out is not None:
-        write_scores(out, scores)
+        write_columns(out, scores.columns())
         note(f"the scores of all rows are in {out}")
     _print_top(detector, table, scores, explanations, highest, as_json)
 
@@ -193,25 +201,23 @@ def _fit(
     *,
     asked: str | None = None,
     out: Path | None = None,
-) -> tuple[ContextualDetector, ReadTable]:
-    """A detector that has learnt from the table.
+) -> tuple[ContextualDetector, ReadTable, RowScores]:
+    """A detector that has learned from the table, the table, and the scores of its rows.
 
-    The work would be in vain without the row that is `asked` about, or with names that `out` cannot hold.
+    Before the work starts it is checked that the row that is `asked` about is there, and that `out` can hold the names.
     """
     chosen = ChosenColumns(roles)
-    method, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
-    _check_method(method, parameters)
+    option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
     check_parameters(parameters)
     table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
     if out is not None:
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
-        check_score_file(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
+        check_format(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
     with loading():
-        from paribus import QCAD, ConditionalSurprise
-
-    make = {Method.SURPRISE: ConditionalSurprise, Method.QCAD: QCAD}[method]
+        make = find_by_option(option).estimator
+    _check_method(option, parameters)
     detector: ContextualDetector = make(
         chosen.contextual or [],
         chosen.behavioral,
@@ -219,33 +225,38 @@ def _fit(
         progress=_wants_bar(),
         **parameters,
     )
-    labels = _labels(table, roles.id)
+    labels, heading = _row_labels(table, roles.id)
     with warnings_as_notes():
         detector.fit(table.columns if labels is None else NamedRows(table.columns, labels))
     # The rest is quick, and a bar would only flicker.
     detector.set_params(progress=False)
-    scores = Scores(detector.anomaly_scores_, {}, -detector.offset_)
-    _summarise(detector, table, scores, detector.fit_seconds_)
-    return detector, table
+    scores = RowScores(detector.anomaly_scores_, dict(detector.partial_scores_), detector.threshold_, labels, heading)
+    _summarize(detector, table, scores, detector.fit_seconds_)
+    return detector, table, scores
 
 
-ONLY = {
-    Method.SURPRISE: {"min_samples_leaf", "max_samples"},
-    Method.QCAD: {"n_neighbors", "bootstrap", "min_samples_split", "n_quantiles", "scale_tails"},
-}
-"""Parameters that one method has and the other has not."""
+def _check_method(option: str, parameters: dict[str, Any]) -> None:
+    """Raises an error if a parameter was given that only another method has."""
+    own = _parameter_names(find_by_option(option))
+    for name in sorted(parameters):
+        if name in own:
+            continue
+        other = next(entry for entry in REGISTRY if name in _parameter_names(entry))
+        typed = f"--{name.replace('_', '-')}"
+        raise ValueError(f"{typed} is for --method {other.option}: add that, or leave {typed} out")
 
 
-def _check_method(method: Method, parameters: dict[str, Any]) -> None:
-    for other, names in ONLY.items():
-        if other is not method and (strange := sorted(names & parameters.keys())):
-            option = f"--{strange[0].replace('_', '-')}"
-            raise ValueError(f"{option} is for --method {other.value}: say so, or leave {option} out")
+def _parameter_names(entry: Entry) -> set[str]:
+    return set(signature(entry.estimator).parameters)
 
 
-def _labels(table: ReadTable, id: str | None) -> Any:
-    if id is None:
-        return None
+def _row_labels(table: ReadTable, id: str | None) -> tuple[Any, str]:
+    """What the rows are called, and the heading of the column that says so."""
+    return (None, "row") if id is None else (_labels(table, id), "id")
+
+
+def _labels(table: ReadTable, id: str) -> Any:
+    """The values of the column that names rows; a name is made up where one is missing."""
     labels = table.columns[id].copy()
     names = set(labels)
     for row, label in enumerate(labels):
@@ -274,7 +285,7 @@ def _wants_bar() -> bool:
     return sys.stderr.isatty() and sys.stdout.isatty()
 
 
-def _summarise(detector: ContextualDetector, table: ReadTable, scores: Scores, seconds: float) -> None:
+def _summarize(detector: ContextualDetector, table: ReadTable, scores: RowScores, seconds: float) -> None:
     context = [plain(name) for name in detector.contextual_features_ if _has_values(table, name)] or ["nothing"]
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
@@ -287,7 +298,7 @@ def _summarise(detector: ContextualDetector, table: ReadTable, scores: Scores, s
         advice = "--contamination 0.01" if is_automatic else ""
         found = none_above(scores.threshold, float(known.min()), float(known.max()), advice)
     note(
-        f"{counted(table.n_rows, 'row')}, each compared with {detector._compared_with('row')} in "
+        f"{counted(table.n_rows, 'row')}, each compared with {detector.view().compared_with('row')} in "
         f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
     )
 
@@ -295,8 +306,8 @@ def _summarise(detector: ContextualDetector, table: ReadTable, scores: Scores, s
 def _print_top(
     detector: ContextualDetector,
     table: ReadTable,
-    scores: Scores,
-    explanations: Sequence[Explanation],
+    scores: RowScores,
+    explanations: Sequence[RowExplanation],
     positions: Any,
     as_json: bool,
 ) -> None:
@@ -305,9 +316,9 @@ def _print_top(
     ranks = scores.rank
     if not as_json:
         print_anomalies(
-            "row" if scores.labels is None else "id",
+            scores.row_heading,
             [
-                (plain(scores.label(row)), int(ranks[row]), float(scores.total[row]), explanation)
+                (plain(scores.row_label(row)), int(ranks[row]), float(scores.total[row]), explanation)
                 for row, explanation in zip(positions, explanations, strict=True)
             ],
         )
@@ -332,7 +343,7 @@ def _print_top(
             "parameters": parameters,
             "top": [
                 explanation.to_dict()
-                | {"row": _plain(scores.label(row)), "position": int(row), "rank_in_file": int(ranks[row])}
+                | {"row": _plain(scores.row_label(row)), "position": int(row), "rank_in_file": int(ranks[row])}
                 for row, explanation in zip(positions, explanations, strict=True)
             ],
         }

@@ -24,7 +24,7 @@ _ODD_BYTE = re.compile("[\udc80-\udcff]")
 
 def one_line(text: object) -> str:
     """A message on one line. Names and values in it cannot steer the terminal."""
-    from paribus.formatting import clipped
+    from paribus._common.text import clipped
 
     return clipped(with_odd_bytes(str(text)), LONGEST)
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from paribus.methods.registry import REGISTRY
+
 if TYPE_CHECKING:
-    from paribus.reading import Choose, ReadTable
+    from paribus.io.reading import Choose, ReadTable
 
 # What a person types for None.
 NONE = "none"
@@ -29,7 +31,7 @@ class Source:
     def read(self, choose: Choose) -> ReadTable:
         """Reads the columns that are chosen."""
         from paribus.cli.messages import note
-        from paribus.reading import TextOptions, read
+        from paribus.io.reading import TextOptions, read
 
         separator = "\t" if self.separator in ("tab", r"\t") else self.separator
         text = TextOptions(separator, self.header, self.encoding, frozenset(self.missing))
@@ -51,14 +53,14 @@ def source(
     ] = None,
     separator: Annotated[
         str | None,
-        typer.Option(metavar="CHARACTER", help="What stands between values, or 'tab'.  [default: found out]"),
+        typer.Option(metavar="CHARACTER", help="What stands between values, or 'tab'.  [default: auto-detected]"),
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line holds names.  [default: found out]"),
+        typer.Option("--header/--no-header", help="Whether the first line holds names.  [default: auto-detected]"),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The text encoding, such as latin-1.  [default: found out]")
+        str | None, typer.Option(metavar="NAME", help="The text encoding, such as latin-1.  [default: auto-detected]")
     ] = None,
     missing: Annotated[
         list[str] | None,
@@ -98,7 +100,7 @@ def roles(
             "--behaviour",
             "-b",
             metavar="COLUMNS",
-            help="The behaviour: columns of numbers.  [default: all other columns of numbers]",
+            help="The behavior: columns of numbers.  [default: all other columns of numbers]",
         ),
     ] = None,
     categorical: Annotated[
@@ -113,18 +115,15 @@ def roles(
     return RoleOptions(context or [], behavior or [], categorical or [], id)
 
 
-class Method(StrEnum):
-    """What the detector does."""
-
-    SURPRISE = "surprise"
-    QCAD = "qcad"
+Method = StrEnum("Method", {entry.option.upper(): entry.option for entry in REGISTRY})  # type: ignore[misc]
+DEFAULT_METHOD = Method(REGISTRY[0].option)
 
 
 def parameters(
     method: Annotated[
         Method,
-        typer.Option(help="surprise: how improbable values are, by forests over all rows; qcad: the published method."),
-    ] = Method.SURPRISE,
+        typer.Option(help="; ".join(f"{entry.option}: {entry.summary}" for entry in REGISTRY) + "."),
+    ] = DEFAULT_METHOD,
     n_trees: Annotated[
         int | None, typer.Option(metavar="N", help="Trees per forest.  [default: 64; qcad: 100]")
     ] = None,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from paribus.files import check_writable
+from paribus._common.atomic_files import check_writable
 
 
 def check_outputs(inputs: list[str], outputs: dict[str, Path | None]) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from paribus._common.text import counted, plain
 from paribus.cli.messages import as_typed, file_as_typed, one_line
 from paribus.cli.options import Source
 from paribus.cli.printing import print_table
-from paribus.formatting import ColumnFormat, counted, plain
-from paribus.reading import ReadTable
-from paribus.table import Table
-from paribus.terminal import print_words
-from paribus.values import Kind, is_missing
+from paribus.io.reading import ReadTable
+from paribus.output.console import print_words
+from paribus.tables.column import Kind, is_missing
+from paribus.tables.column_format import ColumnFormat
+from paribus.tables.table import Table
 
 N_EXAMPLES = 3
 LONGEST_NAME = 200

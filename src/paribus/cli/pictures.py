@@ -8,8 +8,9 @@ import re
 import unicodedata
 from pathlib import Path
 
-from paribus.explanation import Explanation
-from paribus.files import atomic_write
+from paribus._common.atomic_files import atomic_write
+from paribus.explain.explanation import RowExplanation
+from paribus.pictures.catalog import PICTURES
 
 FORMATS = ("svg", "png", "pdf")
 LONGEST_STEM = 40
@@ -36,27 +37,31 @@ def require_matplotlib(extra: str = "plot") -> None:
     matplotlib.use("Agg")
 
 
-def save_pictures(explanation: Explanation, folder: Path, name: str, formats: list[str]) -> list[Path]:
+def save_pictures(explanation: RowExplanation, folder: Path, name: str, formats: list[str]) -> list[Path]:
     """Draws the beanplots and the context profile, and says where they are."""
     from matplotlib import pyplot as plt
+
+    from paribus.pictures import matplotlib as displays
 
     stem = file_stem(name)
     drawn: dict[Path, bytes] = {}
     # Else the names of shapes would be new each time.
     with plt.rc_context({"svg.hashsalt": "paribus"}):
-        for kind, draw in (("behaviour", explanation.plot), ("context", explanation.plot_context)):
-            figure = draw().figure_
+        for picture in PICTURES:
+            if picture.about != "row":
+                continue
+            figure = getattr(displays, picture.display).from_explanation(explanation).figure_
             for each in formats:
                 buffer = io.BytesIO()
                 metadata = None if each == "png" else {_date_field(each): None}
                 figure.savefig(buffer, format=each, dpi=150, metadata=metadata)
-                drawn[folder / f"{stem}-{kind}.{each}"] = buffer.getvalue()
+                drawn[folder / f"{stem}-{picture.name}.{each}"] = buffer.getvalue()
             plt.close(figure)
     new = [path for path in drawn if not path.exists()]
     try:
-        for path, picture in drawn.items():
+        for path, data in drawn.items():
             with atomic_write(path) as file:
-                file.write(picture)
+                file.write(data)
     except BaseException:
         # All of them, or none that was not there before.
         for path in new:

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from paribus.formatting import score_text
-from paribus.rendering import as_lines
-from paribus.terminal import Grid, output_console
+from paribus._common.text import score_text
+from paribus.output.console import Grid, output_console
+from paribus.output.tables import as_lines
 
 if TYPE_CHECKING:
-    from paribus.explanation import Explanation
+    from paribus.explain.explanation import RowExplanation
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], bold: Sequence[bool] = ()) -> None:
@@ -32,7 +32,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], bold: Se
     output_console().print(Grid(headings, rows, styles, numbers, wrapped=headings[-1:], has_prose=True))
 
 
-def print_anomalies(label: str, rows: Sequence[tuple[str, int, float, Explanation]]) -> None:
+def print_anomalies(label: str, rows: Sequence[tuple[str, int, float, RowExplanation]]) -> None:
     """The highest scores, each with its sentence. `rows`: names, ranks, scores and explanations."""
     print_table(
         [label, "rank", "score", "why"],
@@ -44,7 +44,7 @@ def print_anomalies(label: str, rows: Sequence[tuple[str, int, float, Explanatio
     )
 
 
-def print_explanation(explanation: Explanation) -> None:
+def print_explanation(explanation: RowExplanation) -> None:
     """One explanation: tables at a terminal; lines with tabs between the values for a program in a pipe."""
     if sys.stdout.isatty():
         output_console().print(explanation)

@@ -9,12 +9,13 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
-from paribus.arguments import check_choice, check_seed, check_whole_number
+from paribus._common.arrays import Floats
+from paribus._common.statistics import column_ranges
+from paribus._common.validation import check_choice, check_seed, check_whole_number
 from paribus.datasets.catalog import Dataset
-from paribus.encoding import encode_behavior
-from paribus.roles import assign_roles
-from paribus.table import Columns, Floats, Table
-from paribus.values import column_ranges
+from paribus.tables.encoding import encode_behavior
+from paribus.tables.roles import assign_roles
+from paribus.tables.table import Columns, Table
 
 # What the paper adds or takes away, in ranges of the feature.
 LEAST_PERTURBATION, MOST_PERTURBATION = 0.1, 0.5

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from paribus.arguments import check_choice, check_seed, check_whole_number
+from paribus._common.arrays import Floats
+from paribus._common.validation import check_choice, check_seed, check_whole_number
 from paribus.datasets.catalog import ColumnsByName, Dataset, Summary
-from paribus.table import Floats
 
 N_CLUSTERS = 5
 LARGEST_CODE = 10

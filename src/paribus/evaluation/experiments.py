@@ -22,11 +22,11 @@ from paribus._core import kernel
 from paribus.baselines.pooled import Pooled
 from paribus.datasets import Dataset, Summary, catalog
 from paribus.datasets.download import fetch
-from paribus.detector import DEFAULT_NEIGHBORS, QCAD
+from paribus.detectors.qcad import DEFAULT_NEIGHBORS, QCAD
+from paribus.detectors.surprise import ConditionalSurprise
 from paribus.evaluation.heldout import BETWEEN, heldout_sets, load_heldout
 from paribus.evaluation.metrics import average_precision, precision_at_n, roc_auc
 from paribus.evaluation.results import Result, Task
-from paribus.surprise import ConditionalSurprise
 
 AS_IN_THE_PAPER = ", as in the paper"
 # Each method by its name: what makes the detector, and the parameters that the name stands for.

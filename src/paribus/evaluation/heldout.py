@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from paribus._common.arrays import Floats
 from paribus.datasets import Dataset
-from paribus.values import Floats
 
 N_ROWS = 1000
 ANOMALY_RATE = 0.04

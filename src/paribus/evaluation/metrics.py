@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paribus.arguments import check_whole_number
-from paribus.table import Floats
+from paribus._common.arrays import Floats
+from paribus._common.validation import check_whole_number
 
 
 def average_precision(labels: npt.ArrayLike, scores: npt.ArrayLike) -> float:

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import numpy.typing as npt
 
-from paribus.values import Floats
+from paribus._common.arrays import Floats
 
 QUANTILES = [i / 100 for i in range(101)]
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2, f, rankdata, studentized_range
 
-from paribus.arguments import is_number
-from paribus.values import Floats
+from paribus._common.arrays import Floats
+from paribus._common.validation import is_number
 
 
 def ranks(results: npt.ArrayLike) -> Floats:

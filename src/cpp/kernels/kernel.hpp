@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "common/context.hpp"
+
+namespace paribus {
+
+struct PathForestTask;
+struct WeightedSteps;
+
+/// The hot loops, built for one instruction set. Every build gives the same bits.
+struct Kernel {
+    const char *name;
+    void (*gower_distances)(const ContextView &, const double *, std::size_t, std::size_t, double *, double *);
+    std::size_t (*path_forest_lanes)();
+    std::size_t (*path_forest_scratch_bytes)(std::size_t, std::size_t);
+    void (*grow_paths)(const PathForestTask &, std::size_t);
+    double (*mean_deviation)(const WeightedSteps &);
+    double (*student_sum)(const WeightedSteps &, double, double);
+    double (*student_sum_of_values)(const double *, std::size_t, double, double);
+};
+
+/// The builds that this processor can run, the fastest last.
+std::vector<const Kernel *> available_kernels();
+
+/// The build with this name.
+/// @throws std::invalid_argument if there is none or this processor cannot run it
+const Kernel &find_kernel(const char *name);
+
+/// The build in use: the fastest, or the one that the environment variable PARIBUS_KERNEL names at the first call.
+const Kernel &kernel();
+
+/// Chooses the build in use.
+void use_kernel(const Kernel &chosen);
+
+}  // namespace paribus

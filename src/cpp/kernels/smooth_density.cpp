@@ -1,0 +1,90 @@
+#include "kernels/smooth_density.hpp"
+
+#include "kernels/lanes.hpp"
+
+namespace paribus::PARIBUS_KERNEL {
+
+namespace {
+
+constexpr double degrees_of_freedom = 3.0;
+// Below this, terms of single precision underflow.
+constexpr double least_in_single = 1e-24;
+constexpr double furthest_base = 1 << 30;
+
+template <typename T>
+double sum(const Lanes<T> &lanes) {
+    double total = 0.0;
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) total += static_cast<double>(lanes[lane]);
+    return total;
+}
+
+/// @param distance in scales, of those that make the formula short
+inline double student(double distance) {
+    const double term = 1.0 + distance * distance;
+    return 1.0 / (term * term);
+}
+
+inline double short_scale(double scale) { return __builtin_sqrt(degrees_of_freedom) * scale; }
+
+}  // namespace
+
+static_assert(WeightedSteps::lot == n_lanes);
+
+double mean_deviation(const WeightedSteps &distribution) {
+    // From one of them: the distances are small, and lose less as single precision.
+    const Ints origin = Ints::all(distribution.steps[0]);
+    Floats mean_part;
+    for (std::size_t i = 0; i < distribution.n; i += n_lanes) {
+        mean_part += load(distribution.weights + i) * to_floats(load(distribution.steps + i) - origin);
+    }
+    const Floats mean = Floats::all(static_cast<float>(sum(mean_part)));
+    Floats deviation;
+    for (std::size_t i = 0; i < distribution.n; i += n_lanes) {
+        const Floats distance = to_floats(load(distribution.steps + i) - origin) - mean;
+        deviation += load(distribution.weights + i) * larger(distance, Floats() - distance);
+    }
+    return sum(deviation);
+}
+
+double student_sum(const WeightedSteps &distribution, double at, double scale) {
+    // Distances are taken as whole numbers, which is exact, and the rest is added.
+    const double clamped = at < -furthest_base ? -furthest_base : at > furthest_base ? furthest_base : at;
+    const auto base = static_cast<std::int32_t>(clamped);
+    const Ints bases = Ints::all(base);
+    const Floats rest = Floats::all(static_cast<float>(at - base));
+    const Floats inverse = Floats::all(static_cast<float>(1.0 / short_scale(scale)));
+    const Floats one = Floats::all(1.0f);
+    Floats parts;
+    for (std::size_t i = 0; i < distribution.n; i += n_lanes) {
+        const Floats distance = (to_floats(bases - load(distribution.steps + i)) + rest) * inverse;
+        const Floats term = one + distance * distance;
+        parts += load(distribution.weights + i) / (term * term);
+    }
+    const double found = sum(parts);
+    // Not true of what is no number, which is what a distance of 0 and an infinite inverse make.
+    if (found > least_in_single) return found;
+    double exact = 0.0;
+    for (std::size_t i = 0; i < distribution.n; ++i) {
+        const double distance = (at - distribution.steps[i]) / short_scale(scale);
+        exact += static_cast<double>(distribution.weights[i]) * student(distance);
+    }
+    return exact;
+}
+
+double student_sum(const double *values, std::size_t n, double at, double scale) {
+    const Lanes<double> place = Lanes<double>::all(at);
+    const Lanes<double> scales = Lanes<double>::all(short_scale(scale));
+    const Lanes<double> one = Lanes<double>::all(1.0);
+    Lanes<double> parts;
+    std::size_t i = 0;
+    for (; i + n_lanes <= n; i += n_lanes) {
+        const Lanes<double> distance = (place - load(values + i)) / scales;
+        const Lanes<double> term = one + distance * distance;
+        parts += one / (term * term);
+    }
+    double total = sum(parts);
+    for (; i < n; ++i) total += student((at - values[i]) / short_scale(scale));
+    return total;
+}
+
+}  // namespace paribus::PARIBUS_KERNEL

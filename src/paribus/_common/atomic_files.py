@@ -1,0 +1,140 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+def check_writable(path: AnyPath) -> Path:
+    """Where a file will be, or an error that says why it cannot be written. Call it before the work starts.
+
+    >>> check_writable("no such folder/report.html")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: cannot write 'no such folder/report.html': there is no folder 'no such folder'
+    """
+    target = _find_target(path)
+    if not _is_special(target):
+        try:
+            _uninterrupted(lambda: _try(_draft(target)))
+        except OSError as error:
+            raise _explained(error, path) from None
+    return target
+
+
+def _find_target(path: AnyPath) -> Path:
+    """The file that a path leads to, or an error that says why there cannot be one."""
+    try:
+        # A link stays a link: the file that it points to is replaced.
+        target = Path(path).resolve()
+        with suppress(FileNotFoundError):
+            # Raises an error if the name is too long, or leads through a file.
+            target.stat()
+        if target.is_dir():
+            raise IsADirectoryError(f"cannot write '{path}': it is a folder")
+        if not target.parent.is_dir():
+            raise FileNotFoundError(f"cannot write '{path}': there is no folder '{Path(path).parent}'")
+        if not _is_special(target) and target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(f"cannot write '{path}': the file is there already and may not be changed")
+    except ValueError:
+        raise ValueError(f"cannot write {str(path)!r}: a file name cannot hold a null character") from None
+    except OSError as error:
+        raise _explained(error, path) from None
+    return target
+
+
+@contextmanager
+def atomic_path(path: AnyPath) -> Iterator[Path]:
+    """An empty file for others to fill, which takes its place when all is written.
+
+    Until then it is a hidden file in the same folder. Whatever goes wrong, a full disk or a killed process, the old
+    file is as it was.
+    """
+    target = _find_target(path)
+    draft = target if _is_special(target) else _draft(target)
+    try:
+        if draft is target:
+            yield target
+            return
+        os.close(_create(draft))
+        yield draft
+        _flush_to_disk(draft)
+        if target.exists():
+            os.chmod(draft, target.stat().st_mode & 0o777)
+        os.replace(draft, target)
+    except BaseException as error:
+        if draft is not target:
+            _uninterrupted(lambda: _remove(draft))
+        raise _explained(error, path) from None
+
+
+@contextmanager
+def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
+    """A binary file to write to, which takes its place when all is written: see `atomic_path`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_write(f"{folder}/scores.csv") as file:
+    ...         _ = file.write(b"score")
+    ...     Path(f"{folder}/scores.csv").read_text()
+    'score'
+    """
+    with atomic_path(path) as draft, draft.open("wb") as file:
+        yield file
+
+
+def _uninterrupted(work: Callable[[], None]) -> None:
+    """Does a piece of work to its end, whatever signal comes: Python hears signals in the main thread only.
+
+    Nothing is left half-done even if a second one comes: Python does not end before its threads.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(work).result()
+
+
+def _try(draft: Path) -> None:
+    """Makes a file, and removes it: the only sure way to know whether there can be one."""
+    os.close(_create(draft))
+    draft.unlink()
+
+
+def _flush_to_disk(draft: Path) -> None:
+    """Waits until all is on the disk: a name must not be there before its content."""
+    handle = os.open(draft, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _is_special(target: Path) -> bool:
+    """Whether this is a pipe or a device, which cannot be replaced."""
+    return target.exists() and not target.is_file()
+
+
+def _draft(target: Path) -> Path:
+    return target.with_name(f".paribus-{secrets.token_hex(8)}.part")
+
+
+def _create(draft: Path) -> int:
+    return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+def _remove(draft: Path) -> None:
+    with suppress(OSError):
+        draft.unlink()
+
+
+def _explained(error: BaseException, path: AnyPath) -> BaseException:
+    """What the system says of writing, in one sentence; any other error as it is."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return type(error)(f"cannot write '{path}': {(error.strerror or str(error)).lower()}")
+    return error

@@ -1,0 +1,65 @@
+"""Small statistics that several packages need."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+
+def column_ranges(columns: Floats) -> Floats:
+    """Highest less lowest value of each column, [row][column]; 0 for one without values."""
+    missing = np.isnan(columns)
+    highest = np.where(missing, -np.inf, columns).max(axis=0, initial=-np.inf)
+    lowest = np.where(missing, np.inf, columns).min(axis=0, initial=np.inf)
+    return np.where(missing.all(axis=0), 0.0, highest - lowest)
+
+
+def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
+    """The smallest value that, with all below it, has this share of the weight.
+
+    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([0.1, 0.6, 0.3]), 0.9)
+    2.0
+    """
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    # Shares that differ by rounding alone are equal.
+    place = int(np.searchsorted(reached, share * reached[-1] - 1e-9))
+    return float(values[order[min(place, len(order) - 1)]])
+
+
+def evenly(values: npt.NDArray[Number], most: int) -> npt.NDArray[Number]:
+    """Some of the values, evenly spread: no more than so many.
+
+    >>> evenly(np.arange(10), 4)
+    array([0, 3, 6, 9])
+    """
+    return values[:: -(-len(values) // most)]
+
+
+def mean_deviation(values: Floats) -> float:
+    """The mean absolute deviation from the mean."""
+    return float(np.abs(values - values.mean()).mean())
+
+
+def density(percentiles: Floats, at: Floats) -> Floats:
+    """The density that percentiles stand for, smoothed by a Gaussian kernel, largest value 1."""
+    low, reach = percentiles[0], percentiles[-1] - percentiles[0]
+    if reach <= 0:
+        return np.zeros(len(at))
+    # In units of their range: squares of huge numbers would overflow.
+    points, places = (percentiles - low) / reach, (at - low) / reach
+    quartiles = np.percentile(points, [25, 75])
+    spread = float(quartiles[1] - quartiles[0]) / 1.34
+    # Where half of the distribution is one value, the deviation says more than the quartiles.
+    scale = min(float(points.std()), spread) if spread > 0 else float(points.std()) / 3
+    bandwidth = 0.9 * scale * len(points) ** -0.2
+    kernels = np.exp(-0.5 * ((places[:, None] - points[None, :]) / bandwidth) ** 2)
+    heights = kernels.sum(axis=1)
+    heights[(at < percentiles[0]) | (at > percentiles[-1])] = 0.0
+    return np.asarray(heights / heights.max() if heights.max() > 0 else heights)

@@ -1,0 +1,20 @@
+"""How many threads."""
+
+from __future__ import annotations
+
+from joblib import cpu_count
+
+from paribus._common.validation import check_n_jobs
+
+MAX_THREADS = 256
+
+
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """The number of threads: -1 (or None) is every core that this process may use, -2 all but one, and so on.
+
+    More than 256 are not started: each has scratch memory of its own.
+    """
+    if n_jobs is None:
+        n_jobs = -1
+    check_n_jobs(n_jobs)
+    return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))

@@ -1,0 +1,293 @@
+"""`paribus` in the shell. Whatever a command needs is imported when it runs: the help must not wait for it."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import sys
+from copy import copy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated, Any, NoReturn
+
+import typer
+import typer.main
+
+from paribus.cli import bench, options
+from paribus.cli.groups import takes
+from paribus.cli.signals import loading
+from paribus.cli.streams import forget, open_closed_streams
+
+# Plain help: with frames around it, it takes twice as long to appear.
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app.add_typer(bench.app, name="bench")
+
+Top = Annotated[int, typer.Option(metavar="N", min=1, help="How many of the highest scores to show.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="PATH", help="Write the scores of all rows here: .csv, .tsv, .parquet or .jsonl."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+# Any other mistake is a bug, and its traceback is wanted.
+MISTAKES = (ValueError, TypeError, OSError, MemoryError)
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EBADF)
+INTERRUPTED = 128 + signal.SIGINT
+# Usage errors are click's, which typer has had inside of it for some time: this is where it is in both.
+USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
+
+
+# What `--debug` says, wherever it stands.
+_settings = SimpleNamespace(debug=False)
+
+
+def _debug(wanted: bool) -> None:
+    _settings.debug = _settings.debug or wanted
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(version("paribus"))
+        raise typer.Exit
+
+
+@app.callback()
+def paribus(
+    debug: Annotated[
+        bool, typer.Option("--debug", callback=_debug, help="Show where in the code an error comes from.")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Finds the rows of a table that are unusual given their context, and says why.
+
+    \b
+    paribus demo
+    paribus detect days.csv
+    paribus detect days.csv --context month,elevation --behavior rain,wind
+    """  # noqa: D301
+
+
+@app.command()
+@takes(source=options.source, roles=options.roles, parameters=options.parameters)
+def detect(
+    source: options.Source,
+    roles: options.RoleOptions,
+    out: Out = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Write a page for people here, as one HTML file.")
+    ] = None,
+    top: Top = 10,
+    as_json: AsJson = False,
+    *,
+    parameters: dict[str, Any],
+) -> None:
+    """Find the rows that are unusual given their context.
+
+    Without --context it lists the columns, and says how to go on.
+
+    \b
+    paribus detect days.csv
+    paribus detect days.csv --context month,elevation --behavior rain,wind
+    paribus detect days.csv.gz -c month -c elevation -b rain,wind --id station --report days.html --out scores.csv
+    cat days.jsonl | paribus detect - -c month -b rain --json
+    paribus detect sqlite:///weather.db --sql days -c month -b rain
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import commands
+    commands.detect(source, roles, out, report, top, as_json, parameters)
+
+
+@app.command()
+@takes(source=options.source, roles=options.roles, parameters=options.parameters)
+def explain(
+    source: options.Source,
+    row: Annotated[
+        str, typer.Option("--row", "-r", metavar="ROW", help="The row: its name with --id, else its number from 0.")
+    ],
+    roles: options.RoleOptions,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Save the pictures of the explanation here.")
+    ] = None,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", metavar="FORMAT", help="svg, png or pdf; can be repeated.  [default: svg,png]"),
+    ] = None,
+    as_json: AsJson = False,
+    *,
+    parameters: dict[str, Any],
+) -> None:
+    """Explain one row of a table.
+
+    \b
+    paribus explain days.csv --row 137 --context month,elevation --behavior rain,wind
+    paribus explain days.csv --row Zell --id station -c month -b rain --plots pictures
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import commands
+    commands.explain(source, roles, row, plots, formats, as_json, parameters)
+
+
+@app.command()
+@takes(source=options.source, roles=options.roles, parameters=options.parameters)
+def fit(
+    source: options.Source,
+    model: Annotated[Path, typer.Option("--model", "-m", metavar="PATH", help="Where to save the model.")],
+    roles: options.RoleOptions,
+    *,
+    parameters: dict[str, Any],
+) -> None:
+    """Learn from a table and save the model, for `paribus score`.
+
+    The file holds the rows of the table: share it only with those who may see them.
+
+    \b
+    paribus fit days.csv --context month,elevation --behavior rain,wind --model days.paribus
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import commands
+    commands.fit(source, roles, model, parameters)
+
+
+@app.command()
+@takes(source=options.source)
+def score(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `paribus fit` saved.")],
+    source: options.Source,
+    id: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column that names rows.  [default: their number, from 0]")
+    ] = None,
+    out: Out = None,
+    top: Top = 10,
+    as_json: AsJson = False,
+    n_jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for as many as there are cores.")] = -1,
+) -> None:
+    """Score other rows against a saved model.
+
+    \b
+    paribus score days.paribus tomorrow.csv --out scores.csv
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import commands
+    commands.score(model, source, id, out, top, as_json, n_jobs)
+
+
+@app.command()
+def demo(
+    report: Annotated[Path, typer.Option(metavar="PATH", help="Where to write the report.")] = Path(
+        "paribus-demo.html"
+    ),
+) -> None:
+    """Show the strangest days of a bundled table, and write a report."""
+    with loading():
+        from paribus.cli.demo import run
+        from paribus.cli.outputs import check_report
+    check_report(report)
+    run(report)
+
+
+@app.command()
+def datasets() -> None:
+    """List the data sets that paribus.datasets.load takes."""
+    from paribus.cli.printing import print_table
+    from paribus.datasets import summaries
+
+    print_table(
+        ["name", "rows", "context", "behaviour", "anomalies", "what it is"],
+        [
+            [
+                each.name,
+                str(each.n_rows),
+                str(len(each.contextual)),
+                str(len(each.behavioral)),
+                "" if each.n_anomalies is None else str(each.n_anomalies),
+                each.description,
+            ]
+            for each in summaries()
+        ],
+    )
+
+
+def main() -> None:
+    """What the shell calls: runs a command, and says on one line what went wrong."""
+    _settings.debug = False
+    open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # A letter that the terminal does not have is no reason to stop.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # So that a killed run cleans up behind itself. What nohup ignores stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        code = _command()(sys.argv[1:] or ["--help"], prog_name="paribus", standalone_mode=False)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        _reader_is_gone()
+    except SystemExit as stop:
+        # That is how typer passes it on.
+        if isinstance(stop.__context__, BrokenPipeError):
+            _reader_is_gone()
+        raise
+    except USAGE_ERROR as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "paribus"
+        _stop(f"{error.format_message().rstrip('.')}; see {command} --help", 2)
+    except MISTAKES as error:
+        if _settings.debug:
+            raise
+        if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
+            # Any other file is named by those who write it.
+            forget(sys.stdout)
+            _stop(f"cannot write to standard output: {_reason(error)}", 2)
+        _stop(_reason(error), 2)
+    if code == INTERRUPTED:
+        _stop("interrupted", INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _command() -> Any:
+    """The command with all others below it. Each of them takes `--debug`, too."""
+    top = typer.main.get_command(app)
+    debug = copy(next(option for option in top.params if option.name == "debug"))
+    debug.expose_value = False
+    groups: list[Any] = [top]
+    while groups:
+        for command in groups.pop().commands.values():
+            command.params.append(debug)
+            if hasattr(command, "commands"):
+                groups.append(command)
+    return top
+
+
+def _reader_is_gone() -> NoReturn:
+    """Ends without a word."""
+    forget(sys.stdout)
+    os._exit(128 + signal.SIGPIPE)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this table"
+    if isinstance(error, OSError) and error.errno == errno.EBADF:
+        return "it is closed"
+    if isinstance(error, OSError) and error.errno is not None:
+        name = f"{error.filename}: " if error.filename is not None else ""
+        return f"{name}{(error.strerror or str(error)).lower()}"
+    from paribus.cli.messages import in_shell_words
+
+    return in_shell_words(str(error)) or type(error).__name__
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    from paribus.cli.messages import note
+
+    note(message)
+    sys.exit(code)

@@ -1,0 +1,1 @@
+"""Explanations: frozen facts about a row, and sentences made of them."""

@@ -1,0 +1,183 @@
+"""Why a row has its score: the facts, the sentence, and everything as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats, Positions
+from paribus._common.text import ended, listed, plain, score_text
+from paribus.explain import wording
+from paribus.explain.context import ContextColumn, ContextFeature
+from paribus.explain.facts import BehaviorFeature, Thinness
+from paribus.tables.column import Kind
+from paribus.tables.row_store import RowStore
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowExplanation:
+    """Why a row has the score that it has: which features, how far off, compared with whom.
+
+    `str()` is a sentence; `rich.print` and notebooks show tables; `plot()` draws the beanplots.
+    """
+
+    row: Hashable
+    """The row's label in the index of its table, else its position there; None for a single new row."""
+    position: int | None
+    """The row's position in the fitted table; None for a new row."""
+    score: float
+    rank: int
+    """1 for the highest score among the fitted rows."""
+    n_ranked: int
+    """The number of fitted rows that have a score; a new row is one more."""
+    percentile: float
+    """The percentage of fitted rows with a lower score."""
+    threshold: float
+    """The score above which the detector calls a row an anomaly."""
+    behavior: tuple[BehaviorFeature, ...]
+    """The behavioural features, from the highest to the lowest partial score."""
+    context: tuple[ContextFeature, ...]
+    """The contextual features: the row's own values, and what the reference group has in common."""
+    thinness: Thinness
+    n_features: int
+    """How many behavioural features the sentence and the beanplots show at most."""
+    reference_positions: Positions
+    """The positions of the reference group in the fitted table, nearest first."""
+    reference_distances: Floats
+    _store: RowStore
+    _columns: tuple[ContextColumn, ...]
+
+    @property
+    def is_anomaly(self) -> bool:
+        """Whether the score is above the detector's threshold."""
+        return self.score > self.threshold
+
+    @property
+    def features(self) -> Any:
+        """The behavioural features from the highest to the lowest partial score, as a table of the caller's type."""
+        rows = [feature.as_row() for feature in self.behavior]
+        return self._store.original.new({key: [row[key] for row in rows] for key in rows[0]})
+
+    @property
+    def reference(self) -> Any:
+        """The rows of the reference group, nearest first, as a table of the caller's type.
+
+        With their distances, and with how much each counts for the feature that the sentence names first.
+        """
+        extra = {"distance": self.reference_distances, "weight": self.leading.weights}
+        return self._store.original.take(self.reference_positions, extra)
+
+    @property
+    def leading(self) -> BehaviorFeature:
+        """The feature that the sentence names first: the one with the highest partial score."""
+        return self.behavior[0]
+
+    def reference_values(self, feature: ContextFeature) -> npt.NDArray[Any]:
+        """The values of the reference group in a contextual feature: numbers, or categories as objects."""
+        place = self.context.index(feature)
+        return self._columns[place].decode(self._store.context(self.reference_positions)[:, place])
+
+    @property
+    def percentiles(self) -> dict[str, Floats]:
+        """The distribution of each behavioural feature in the row's context, in original units."""
+        return {feature.name: feature.percentiles for feature in self.behavior}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to keep in mind: a thin context, values that the reference group does not have."""
+        said = [self.thinness.warning, *(feature.warning for feature in self.context)]
+        missing = [feature.title for feature in self.behavior if feature.direction == "missing"]
+        if missing:
+            said.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not judged")
+        return tuple(warning for warning in said if warning is not None)
+
+    @property
+    def title(self) -> str:
+        """What is explained: 'row 137', 'new row', or 'new row 3' of several."""
+        kind = "new row" if self.position is None else "row"
+        return kind if self.row is None else f"{kind} {plain(self.row)}"
+
+    @property
+    def group(self) -> str:
+        """Which rows the row is compared with: how many count, and what sets them apart from the whole table."""
+        return wording.group(self.context, self.thinness, by_leaves=self.leading.surprise is not None)
+
+    @property
+    def sentence(self) -> str:
+        """What stands out, and what comparable rows show, in the units of the table."""
+        return wording.sentence(self.behavior[: self.n_features], self.group)
+
+    def __str__(self) -> str:
+        """The sentence, and after it whatever should be kept in mind."""
+        return ended("; note that ".join([self.sentence, *self.warnings]))
+
+    def __repr__(self) -> str:
+        standing = f"score {score_text(self.score)}, rank {self.rank:,} of {self.n_ranked:,}"
+        return f"<Explanation of {self.title}, {standing}: {self}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as plain values that JSON can hold: no NaN, moments in time as text."""
+        thin = self.thinness
+        return {
+            "row": _plain_value(self.row),
+            "position": self.position,
+            "score": self.score,
+            "rank": self.rank,
+            "n_ranked": self.n_ranked,
+            "percentile": self.percentile,
+            "is_anomaly": self.is_anomaly,
+            "sentence": self.sentence,
+            "warnings": list(self.warnings),
+            "features": [
+                {key: _plain_value(value) for key, value in feature.as_row().items()} for feature in self.behavior
+            ],
+            "context": [_context_row(feature) for feature in self.context],
+            "reference": {
+                "nearest_distance": thin.nearest,
+                "farthest_distance": thin.farthest,
+                "usual_nearest_distance": thin.usual_nearest,
+                "usual_farthest_distance": thin.usual_farthest,
+                "n_comparable": thin.n_comparable,
+                "n_counting": thin.n_counting,
+                "n_effective": thin.n_effective,
+                "positions": self.reference_positions.tolist(),
+                "distances": self.reference_distances.tolist(),
+                "weights": self.leading.weights.tolist(),
+            },
+            "percentiles": {
+                feature.name: [_plain_value(tau) for tau in feature.percentiles.tolist()] for feature in self.behavior
+            },
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+
+def _context_row(feature: ContextFeature) -> dict[str, Any]:
+    def plain_value(value: Any) -> Any:
+        return feature.format(value) if feature.format.kind is Kind.TIME and value is not None else _plain_value(value)
+
+    return {
+        "feature": feature.name,
+        "value": plain_value(feature.value),
+        "low": plain_value(feature.low),
+        "high": plain_value(feature.high),
+        "categories": [plain_value(category) for category in feature.categories],
+        "share": feature.share,
+        "table_share": feature.table_share,
+        "sets_apart": feature.sets_apart,
+    }
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,0 +1,208 @@
+"""Frozen facts about a row: each behavioral feature, and how well the context is covered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+from paribus._common.statistics import density
+from paribus._common.text import counted, plain, times
+from paribus.methods.interface import Surprise
+from paribus.tables.column_format import ColumnFormat
+
+Direction = Literal["far below", "below", "within", "in a gap", "above", "far above", "missing", "no reference"]
+
+# Beyond the central 90 % by this share of their width is far: 3.3 deviations of a normal distribution.
+FAR = 0.5
+# An interval between percentiles is a gap if it is this many times wider than the average step: from percentile to
+# percentile, or from one row that counts to the next where there are fewer of these.
+GAP = 5.0
+# A value that is less likely than usual by at most a factor of 2 is not worth mentioning.
+MIN_NATS_TO_MENTION = float(np.log(2.0))
+# A value that is less likely by this factor is mentioned even if it lies within the usual range.
+MIN_NATS_TO_NAME = float(np.log(20.0))
+# A group of fewer rows gives coarse percentiles, ...
+MIN_GROUP_SIZE = 30
+# ... and so do weights that fewer rows share.
+MIN_EFFECTIVE_SIZE = 8
+
+
+@dataclass(frozen=True)
+class BehaviorFeature:
+    """One behavioural feature: the row's value, and how it compares with the reference group's."""
+
+    name: str
+    value: float
+    partial_score: float
+    share: float
+    """Of the total score, from 0 to 1."""
+    lower: float
+    """The 5 % percentile in the row's context, ..."""
+    median: float
+    upper: float
+    """... the median, and the 95 % percentile; NaN if no comparable row has a value."""
+    percentiles: Floats = field(repr=False)
+    """The distribution of the feature in the row's context, smallest to largest, in original units."""
+    weights: Floats = field(repr=False)
+    """How much each row of the reference group counts in it, nearest first, 1 in all."""
+    format: ColumnFormat = field(repr=False)
+    surprise: Surprise | None = field(default=None, repr=False)
+    """How improbable the value is, if the detector says so."""
+
+    @property
+    def title(self) -> str:
+        """What texts call the feature."""
+        return self.format.title or plain(self.name)
+
+    @property
+    def n_effective(self) -> float:
+        """How many rows of equal weight would count as much."""
+        return float(1.0 / np.sum(self.weights**2))
+
+    def bean(self, at: Floats) -> Floats:
+        """The smooth density of what was expected, largest value 1: the detector's own, if it has one."""
+        if self.surprise is None or self.percentiles[0] == self.percentiles[-1]:
+            return density(self.percentiles, at)
+        heights = self.surprise.density(at)
+        return np.asarray(heights / heights.max())
+
+    @property
+    def is_unlikely(self) -> bool:
+        """Whether the detector calls the value far less likely than usual, given the context or all else."""
+        return (
+            self.surprise is not None
+            and max(self.surprise.given_context, self.surprise.given_all or 0.0) >= MIN_NATS_TO_NAME
+        )
+
+    @property
+    def rarity(self) -> str | None:
+        """How much less likely the value is than a usual one, in words, if the detector says so and it is worth it."""
+        if self.surprise is None:
+            return None
+        alone, together = self.surprise.given_context, self.surprise.given_all or 0.0
+        usual = "less likely than usual given the context"
+        if alone >= MIN_NATS_TO_MENTION:
+            also = f", {times(together)} given the other behaviour too" if together >= MIN_NATS_TO_MENTION else ""
+            return f"{times(alone)} {usual}{also}"
+        return f"{times(together)} {usual} and the other behaviour" if together >= MIN_NATS_TO_MENTION else None
+
+    @property
+    def gap(self) -> tuple[float, float] | None:
+        """The neighbouring percentiles around the value, if they are much farther apart than most are."""
+        taus = self.percentiles
+        if not taus[0] <= self.value <= taus[-1] or taus[0] == taus[-1]:
+            return None
+        below, above = int(np.searchsorted(taus, self.value)), int(np.searchsorted(taus, self.value, "right"))
+        # As in the score: the narrowest interval that holds the value counts.
+        narrowest = float(np.diff(taus[max(0, below - 1) : above + 1]).min())
+        step = (taus[-1] - taus[0]) / min(len(taus) - 1, self.n_effective)
+        if narrowest < GAP * step:
+            return None
+        return float(taus[max(0, below - 1)]), float(taus[min(above, len(taus) - 1)])
+
+    @property
+    def direction(self) -> Direction:
+        """Where the value lies: against the central 90 %, or in a gap of the distribution."""
+        if np.isnan(self.value):
+            return "missing"
+        if np.isnan(self.median):
+            return "no reference"
+        width = self.upper - self.lower
+        if self.value > self.upper:
+            far = self.value - self.upper >= FAR * width if width > 0 else self.value > self.percentiles[-1]
+            return "far above" if far else "above"
+        if self.value < self.lower:
+            far = self.lower - self.value >= FAR * width if width > 0 else self.value < self.percentiles[0]
+            return "far below" if far else "below"
+        return "within" if self.gap is None else "in a gap"
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether the value is not among the usual ones of its context."""
+        return self.direction not in ("within", "missing", "no reference")
+
+    @property
+    def _finer_format(self) -> ColumnFormat:
+        return self.format.telling_apart(self.value, self.lower, self.median, self.upper, *(self.gap or ()))
+
+    @property
+    def text(self) -> str:
+        """The feature and its value."""
+        return f"{self.title} {self.value_text}"
+
+    @property
+    def value_text(self) -> str:
+        """The value, with as many digits as set it apart from what was expected."""
+        return self._finer_format(self.value)
+
+    @property
+    def expectation(self) -> str:
+        """What was expected, in words."""
+        write = self._finer_format
+        if np.isnan(self.median):
+            return "no comparable row has a value"
+        if self.percentiles[0] == self.percentiles[-1]:
+            return f"all {write(self.median)}"
+        words = f"median {write(self.median)}, "
+        if self.lower == self.upper:
+            words += f"90 % exactly {write(self.lower)}"
+        else:
+            words += f"90 % between {write(self.lower)} and {write(self.upper)}"
+        if (gap := self.gap) is not None and self.direction == "in a gap":
+            words += f", hardly any between {write(gap[0])} and {write(gap[1])}"
+        return words
+
+    def as_row(self) -> dict[str, Any]:
+        """The facts as plain values, by name."""
+        row = {
+            "feature": self.name,
+            "value": self.value,
+            "partial_score": self.partial_score,
+            "share": self.share,
+            "median": self.median,
+            "lower": self.lower,
+            "upper": self.upper,
+            "direction": self.direction,
+        }
+        if self.surprise is not None:
+            row["surprise_given_context"] = self.surprise.given_context
+            if self.surprise.given_all is not None:
+                row["surprise_given_all"] = self.surprise.given_all
+        return row
+
+
+@dataclass(frozen=True)
+class Thinness:
+    """How far away the rows are that a row is compared with, and how far they usually are in the fitted table."""
+
+    nearest: float
+    farthest: float
+    usual_nearest: float
+    """The median over the fitted rows."""
+    usual_farthest: float
+    n_rows: int
+    """The size of the reference group."""
+    n_comparable: int
+    """How many of them are as near as the reference rows of 95 % of the fitted rows."""
+    n_counting: int
+    """The fewest of them that have 95 % of the weight in the forest of the leading feature, ..."""
+    n_effective: float
+    """... and how many rows of equal weight would count as much."""
+
+    @property
+    def warning(self) -> str | None:
+        """What to keep in mind, if the context is thin."""
+        if 2 * self.n_comparable < self.n_rows:
+            many = {0: "none", 1: "only 1"}.get(self.n_comparable, f"only {self.n_comparable:,}")
+            verb = "is" if self.n_comparable <= 1 else "are"
+            whole = "the only one" if self.n_rows == 1 else f"the {self.n_rows:,}"
+            return f"few rows are comparable: {many} of {whole} {verb} as near in context as is usual here"
+        if self.n_rows < MIN_GROUP_SIZE:
+            rows = "1 row to compare with is" if self.n_rows == 1 else f"{self.n_rows:,} rows to compare with are"
+            return f"{rows} few: the percentiles are coarse"
+        if self.n_effective < MIN_EFFECTIVE_SIZE:
+            return f"the percentiles rest on no more than about {counted(round(self.n_effective), 'row')}"
+        return None

@@ -1,0 +1,153 @@
+"""A fitted table, ready to be looked at: its columns, its scores, and what is usual in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats
+from paribus.explain.context import ContextColumn
+from paribus.methods.fitted import Fitted
+from paribus.methods.interface import FittedMethod, RowBatch
+from paribus.methods.scores import total
+from paribus.tables.column_format import ColumnFormat
+from paribus.tables.row_store import ColumnSummary, RowStore
+from paribus.tables.rows import is_label
+from paribus.tables.table import find_key
+
+
+@dataclass(frozen=True)
+class FittedView:
+    """What explanations, pictures and reports may know about a fitted detector. It changes nothing."""
+
+    store: RowStore
+    context: list[ContextColumn]
+    behavior_names: list[str]
+    behavior_formats: list[ColumnFormat]
+    behavior_summaries: list[ColumnSummary]
+    scores: Floats = field(repr=False)
+    partial_scores: Floats = field(repr=False)
+    sorted_scores: Floats = field(repr=False)
+    """The scores that are not missing, in ascending order."""
+    reach: Floats = field(repr=False)
+    """[fitted row][2]: the distances of the nearest and of the farthest reference row, of all rows or of some."""
+    threshold: float
+    n_reference: int
+    """The size of a reference group."""
+    seconds: float
+    """How long the fit took."""
+    columns_have_names: bool
+    roles_by_name: bool
+    """Whether columns of other tables are found by name."""
+    full_score: str
+    """What a partial score of 100 means."""
+    citation: str
+    """The method and who published it, in a sentence."""
+    _fitted: Fitted = field(repr=False)
+    _get_method: Callable[[], FittedMethod] = field(repr=False)
+    _get_n_threads: Callable[[], int] = field(repr=False)
+
+    @classmethod
+    def of(cls, fitted: Fitted, get_method: Callable[[], FittedMethod], get_n_threads: Callable[[], int]) -> FittedView:
+        """The view of a fit. The method is asked for only when it is needed: it may have to be restored first."""
+        table, roles, original = fitted.table, fitted.table.roles, fitted.table.original
+        scores = total(fitted.partial)
+        context = []
+        for feature, (position, codes) in enumerate(zip(roles.contextual, table.encoding.codes, strict=True)):
+            numbers = table.all_context[:, feature] if codes is None else None
+            form = ColumnFormat.fit(original, position, numbers)
+            context.append(ContextColumn(original.name(position), form, table.context_summary(feature), codes))
+        return cls(
+            store=table,
+            context=context,
+            behavior_names=[original.name(position) for position in roles.behavioral],
+            behavior_formats=[
+                ColumnFormat.fit(original, position, table.all_behavior[:, feature])
+                for feature, position in enumerate(roles.behavioral)
+            ],
+            behavior_summaries=[table.behavior_summary(feature) for feature in range(len(roles.behavioral))],
+            scores=scores,
+            partial_scores=fitted.partial,
+            sorted_scores=np.sort(scores[~np.isnan(scores)]),
+            reach=fitted.reach,
+            threshold=fitted.threshold,
+            n_reference=fitted.state.n_reference,
+            seconds=fitted.seconds,
+            columns_have_names=original.names is not None,
+            roles_by_name=roles.by_name,
+            full_score=fitted.method.full_score(fitted.state, len(roles.behavioral)),
+            citation=fitted.method.citation,
+            _fitted=fitted,
+            _get_method=get_method,
+            _get_n_threads=get_n_threads,
+        )
+
+    def compared_with(self, noun: str) -> str:
+        """What a row is compared with, in words; the noun is what a row is called."""
+        return self._fitted.method.compared_with(noun, self.n_reference)
+
+    def expected(self, context: Floats, excluded: int | None = None) -> npt.NDArray[np.float64]:
+        """Percentiles of behavior in encoded contexts, [row][feature][quantile], without one fitted row."""
+        unknown = np.full((len(context), len(self.behavior_names)), np.nan)
+        fitted = np.full(len(context), -1 if excluded is None else excluded, dtype=np.int64)
+        return self._get_method().percentiles(RowBatch(context, unknown, fitted, self._get_n_threads()))
+
+    def find_row(self, row: Any) -> int | None:
+        """The position of a fitted row that is given by position or label; None for a new row."""
+        if is_label(row):
+            return self.store.original.find_row(row)
+        if row is not None and not np.isscalar(row):
+            return None
+        if isinstance(row, bool) or not isinstance(row, int | np.integer):
+            raise TypeError(f"row is {row!r}: it must be the position of a fitted row, from 0, or a new row")
+        if not 0 <= row < self.store.n_rows:
+            raise ValueError(
+                f"row {row} is not in the fitted table, whose rows are 0 to {self.store.n_rows - 1:,}; "
+                f"for a label of its index use explain(row_label={row})"
+            )
+        return int(row)
+
+    def behavior_place(self, feature: str | int) -> int:
+        """Which of the behavioral features this is."""
+        return find_key(feature, self.behavior_names, "behavioral feature")
+
+    def context_place(self, feature: str | int) -> int:
+        """Which of the contextual features this is."""
+        return find_key(feature, [column.name for column in self.context], "contextual feature")
+
+    def highest(self, n: int) -> npt.NDArray[np.int64]:
+        """The positions of the highest scores, in descending order of score."""
+        return highest(self.scores, n)
+
+    def strongest_features(self, n: int) -> list[int]:
+        """The behavioral features, in descending order of what they contribute to the n highest scores."""
+        contributions = np.nan_to_num(self.partial_scores[self.highest(n)]).mean(axis=0)
+        return [int(place) for place in np.argsort(-contributions, kind="stable")]
+
+    def typical_context(self) -> Floats:
+        """The median of each number and the most frequent value of each category, encoded."""
+        return np.array([column.summary.typical for column in self.context])
+
+    def context_of(self, row: int) -> Floats:
+        """The context of a fitted row, encoded."""
+        return np.asarray(self.store.context(np.array([row]))[0])
+
+
+class HasView(Protocol):
+    """A fitted detector, as pictures and reports see it."""
+
+    def view(self) -> FittedView:
+        """What there is to see."""
+
+
+def highest(scores: Floats, n: int) -> npt.NDArray[np.int64]:
+    """The positions of the n highest scores, in descending order of score; missing ones are left out.
+
+    >>> highest(np.array([1.0, np.nan, 3.0]), 5)
+    array([2, 0])
+    """
+    return np.argsort(-scores, kind="stable")[: min(n, int((~np.isnan(scores)).sum()))]

@@ -1,0 +1,1 @@
+"""Tables from files and databases, and results into files."""

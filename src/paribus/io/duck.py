@@ -1,0 +1,35 @@
+"""duckdb, without network and without names that it would interpret."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_LITERAL = re.compile(r"/[\w./ +,=@%-]*")
+
+
+@contextmanager
+def literal_path(path: Path) -> Iterator[str]:
+    """A path that duckdb takes literally: a link if there are wildcards, brackets or undecodable bytes in it."""
+    if _LITERAL.fullmatch(str(path)):
+        yield str(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="paribus-") as folder:
+        link = os.path.join(folder, "link")
+        os.symlink(path, link)
+        yield link
+
+
+def connect() -> DuckDBPyConnection:
+    """A connection that downloads nothing, whatever a file or its name may suggest."""
+    import duckdb
+
+    return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})

@@ -1,0 +1,104 @@
+r"""Tables from files, standard input and databases: one way in, whatever the format.
+
+Delimited text and JSON lines are read with Python's own parsers and not with duckdb's: duckdb takes a file with a
+ragged row for a file of one column, one with decimal commas for three columns instead of two, and a quote that is never
+closed for a letter, all without a word. Parquet is duckdb's.
+
+>>> import pathlib, tempfile
+>>> with tempfile.TemporaryDirectory() as folder:
+...     path = pathlib.Path(folder) / "days.csv"
+...     _ = path.write_text("month;rain\nMay;1,5\nJune;NA\n")
+...     days = read(str(path), note=print)
+days.csv: decimal commas in column 'rain' are read as decimal points
+>>> days.columns
+{'month': array(['May', 'June'], dtype=object), 'rain': array([1.5, nan])}
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+
+from paribus.io.reading import delimited, json_lines, parquet
+from paribus.io.reading.columns import Choose, Note, RawTable, Wanted, all_columns, typed
+from paribus.io.reading.source import open_source
+from paribus.io.reading.text import TextOptions
+
+__all__ = ["Choose", "Note", "ReadTable", "TextOptions", "Wanted", "read"]
+
+FORMATS = (parquet, json_lines, delimited)
+"""A format is a module with `NAME`, `recognizes(head, name)` and `read(...)`. The last one takes everything."""
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+._-]*://")
+_REMOTE = re.compile(r"(https?|ftps?|s3[an]?|gs|gcs|az|abfss?|hdfs|file)://", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """A table that was read."""
+
+    name: str
+    """What messages call it."""
+    columns: dict[str, npt.NDArray[Any]]
+    """Numbers and moments as numpy has them, texts and truth values as objects, None where one is missing."""
+    n_rows: int
+
+
+def read(
+    source: str,
+    choose: Choose = all_columns,
+    *,
+    sql: str | None = None,
+    text: TextOptions | None = None,
+    note: Note = lambda _: None,
+) -> ReadTable:
+    """A table from a file, from standard input ("-") or from a database.
+
+    Parameters
+    ----------
+    source : str
+        A path, "-", or the SQLAlchemy URL of a database.
+    choose : function, optional
+        Is given the names of all columns, and says which are wanted, and as what. It is called before the rows are read
+        wherever that is possible, so that a misspelt name costs no time.
+    sql : str, optional
+        A table of the database, or a query.
+    text : TextOptions, optional
+        How to read a text file; by default that is found out.
+    note : function, optional
+        Is told what the reader decided and a person should know.
+    """
+    text = text or TextOptions()
+    with ExitStack() as stack:
+        raw = _read_raw(source, choose, sql, text, stack, note)
+        # Column by column, so that only one of them is there twice.
+        columns = {name: typed(raw, name, text.missing, note) for name in raw.names}
+    if raw.n_rows == 0:
+        raise ValueError(f"{raw.source}: there are no rows")
+    return ReadTable(raw.source, columns, raw.n_rows)
+
+
+def _read_raw(
+    source: str,
+    choose: Choose,
+    sql: str | None,
+    text: TextOptions,
+    stack: ExitStack,
+    note: Note,
+) -> RawTable:
+    if _REMOTE.match(source):
+        raise ValueError(f"{source} is an address, and nothing is fetched from the network: download the file first")
+    if _ADDRESS.match(source):
+        from paribus.io.reading.database import read_database
+
+        return read_database(source, sql, choose)
+    if sql is not None:
+        raise ValueError(f"--sql needs the address of a database, such as sqlite:///{source}")
+    opened = open_source(source, stack)
+    chosen = next(each for each in FORMATS if each.recognizes(opened.head, opened.name))
+    table: RawTable = chosen.read(opened, choose, text, note, stack)
+    return table

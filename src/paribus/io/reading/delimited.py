@@ -1,0 +1,198 @@
+"""Delimited text: the separator, the header, and rows that all have the same length."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from paribus.io.reading.columns import Choose, Note, RawTable, check_names, moment, number, pick
+from paribus.io.reading.source import Source
+from paribus.io.reading.text import TextOptions, decoded
+
+NAME = "delimited text"
+
+# In the order in which they are preferred: a comma may be a decimal one.
+SEPARATORS = ["\t", ";", "|", ","]
+# A separator splits more of the lines than this.
+MOST = 0.5
+# So much more of the lines must be alike for a separator to be taken before one that is preferred.
+CLEAR_LEAD = 0.25
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+SAMPLE_LINES = 500
+SAMPLE_CHARACTERS = 2**20
+LONGEST_VALUE = 16 * 2**20
+
+
+def recognizes(head: bytes, name: str) -> bool:
+    """Any text may be delimited text."""
+    return True
+
+
+def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: ExitStack) -> RawTable:
+    """Reads a file of delimited text."""
+    lines = decoded(source, text.encoding, note)
+    is_tabbed = not {"tsv", "tab"}.isdisjoint(source.name.lower().split(".")[-2:])
+    return read_delimited(source.name, lines, choose, text.separator, text.has_header, note, is_tabbed=is_tabbed)
+
+
+def read_delimited(
+    name: str,
+    lines: Iterator[str],
+    choose: Choose,
+    separator: str | None,
+    has_header: bool | None,
+    note: Note,
+    *,
+    is_tabbed: bool = False,
+) -> RawTable:
+    """Reads delimited text. `has_header` is None where the first line has to tell, `is_tabbed` what the name says."""
+    sample = _sample(lines)
+    if not any(line.strip() for line in sample):
+        raise ValueError(f"{name} is empty")
+    if separator is None:
+        has_tabs = any("\t" in line for line in sample)
+        separator = "\t" if is_tabbed and has_tabs else find_separator(sample)
+        if is_tabbed and not has_tabs:
+            note(f"{name}: there are no tabs in it, so {_shown(separator)} are taken for what separates values")
+    records = _records(name, itertools.chain(sample, lines), separator)
+    line, first = next(records)
+    if has_header is None:
+        has_header = looks_like_names(first)
+        if not has_header:
+            note(
+                f"{name}: the first line holds numbers, so the columns are called column_1 to column_{len(first)}; "
+                "--header says that it holds names"
+            )
+    names = [cell.strip() if has_header else "" for cell in first]
+    names = [cell or f"column_{place}" for place, cell in enumerate(names, 1)]
+    check_names(name, names)
+    if not has_header:
+        records = itertools.chain([(line, first)], records)
+    wanted = choose(names)
+    kept, places = pick(names, wanted)
+    columns: list[list[str]] = [[] for _ in kept]
+    numbers = array("Q")
+    append = [(column.append, place) for column, place in zip(columns, places, strict=True)]
+    for line, record in records:
+        if len(record) != len(names):
+            raise ValueError(_ragged(name, line, len(record), len(names), separator))
+        numbers.append(line)
+        for add, place in append:
+            add(record[place])
+    return RawTable(name, kept, dict(zip(kept, columns, strict=True)), wanted, numbers, decimal_commas=separator != ",")
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a table looks like with some separator."""
+
+    separator: str
+    splits_first: bool
+    """Whether the first line has several values."""
+    split: float
+    """The share of lines that have."""
+    alike: float
+    """The share of lines that have the same number of several values."""
+
+    @classmethod
+    def of(cls, sample: list[str], separator: str) -> _Look:
+        reader = csv.reader(sample, delimiter=separator, skipinitialspace=separator == " ")
+        try:
+            counts = [len(record) for record in reader if any(cell.strip() for cell in record)]
+        except csv.Error:
+            counts = []
+        several = Counter(n for n in counts if n > 1)
+        n_lines = max(1, len(counts))
+        return cls(separator, counts[:1] > [1], several.total() / n_lines, max(several.values(), default=0) / n_lines)
+
+
+def find_separator(sample: list[str]) -> str:
+    """The separator that splits the first line and most others, most of them into the same number of values.
+
+    A space is one only if nothing else is: words would hide a line that is too short.
+
+    >>> find_separator(["a;b", "1,5;2,5"])
+    ';'
+    >>> find_separator(["full name,age", "Ada Byron,36", "Alan Turing"])
+    ','
+    """
+    if "," not in next(line for line in sample if line.strip()):
+        sample = [_DECIMAL_COMMA.sub(".", line) for line in sample]
+    looks = [_Look.of(sample, separator) for separator in SEPARATORS]
+    splitting = [look for look in looks if look.split > MOST]
+    likely = [look for look in splitting if look.splits_first] or splitting
+    if not likely:
+        spaces = _Look.of(sample, " ")
+        if spaces.splits_first and spaces.split > MOST:
+            return " "
+        return next((look.separator for look in looks if look.splits_first), ",")
+    best = likely[0]
+    for look in likely[1:]:
+        if look.alike > best.alike + CLEAR_LEAD:
+            best = look
+    return best.separator
+
+
+def looks_like_names(record: list[str]) -> bool:
+    """Whether a first line holds names: nothing in it is a number or a moment."""
+    return any(cell.strip() for cell in record) and all(
+        number(cell) is None and moment(cell) is None for cell in record if cell.strip()
+    )
+
+
+def _sample(lines: Iterator[str]) -> list[str]:
+    sample: list[str] = []
+    length = 0
+    for line in lines:
+        sample.append(line)
+        length += len(line)
+        if len(sample) >= SAMPLE_LINES or length >= SAMPLE_CHARACTERS:
+            break
+    return sample
+
+
+def _records(name: str, lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+    """The number of the line that each record starts on, and its values. Blank lines are left out."""
+    csv.field_size_limit(LONGEST_VALUE)
+    try:
+        reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=separator == " ")
+    except TypeError:
+        raise ValueError(f"the separator is {separator!r}: it must be one character, or 'tab'") from None
+    start = 1
+    while True:
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            raise ValueError(f"{name}, line {start}: {_reason(error)}") from None
+        if record is None:
+            return
+        if record and (len(record) > 1 or record[0].strip()):
+            yield start, record
+        start = reader.line_num + 1
+
+
+def _reason(error: csv.Error) -> str:
+    text = str(error)
+    if "unexpected end" in text:
+        return "a quote is opened here and never closed"
+    if "field larger" in text:
+        return f"a value is longer than {LONGEST_VALUE // 2**20} MB: is there a quote that is not closed?"
+    if "expected after" in text:
+        return "something stands behind a closing quote: quotes inside of a value are doubled"
+    return text
+
+
+def _ragged(name: str, line: int, found: int, expected: int, separator: str) -> str:
+    values = "1 value" if found == 1 else f"{found} values"
+    return f"{name}, line {line}: it has {values} and the first line {expected}, with {_shown(separator)} between them"
+
+
+def _shown(separator: str) -> str:
+    names = {"\t": "tabs", ";": "semicolons", ",": "commas", " ": "spaces"}
+    return names.get(separator, f"'{separator}'")

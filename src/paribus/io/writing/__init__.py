@@ -1,0 +1,40 @@
+"""Columns into files: one module per format, listed here.
+
+A format is a module with `SUFFIXES`, `check(path, names)` and `write(path, columns)`; `path` is an empty file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy.typing as npt
+
+from paribus._common.atomic_files import AnyPath, atomic_path
+from paribus.io.writing import delimited, json_lines, parquet
+
+FORMATS = (delimited, parquet, json_lines)
+
+
+def check_format(path: AnyPath, names: Iterable[str] = ()) -> None:
+    """Raises an error if the name of a file has no known suffix, or if its format cannot hold these column names."""
+    _format(path).check(path, names)
+
+
+def write_columns(path: AnyPath, columns: dict[str, npt.NDArray[Any]]) -> None:
+    """Writes all rows, in the order of the table: the whole file or nothing."""
+    chosen = _format(path)
+    chosen.check(path, columns)
+    with atomic_path(path) as draft:
+        chosen.write(draft, columns, Path(path).suffix.lower())
+
+
+def _format(path: AnyPath) -> ModuleType:
+    suffix = Path(path).suffix.lower()
+    for each in FORMATS:
+        if suffix in each.SUFFIXES:
+            return each
+    known = ", ".join(suffix for each in FORMATS for suffix in each.SUFFIXES)
+    raise ValueError(f"cannot write '{path}': its name must end in one of {known}")

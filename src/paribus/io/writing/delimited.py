@@ -1,0 +1,51 @@
+"""CSV and TSV that no spreadsheet takes for formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from paribus._common.atomic_files import AnyPath
+from paribus.io.reading.columns import number
+from paribus.io.writing.rows import plain_rows
+
+SUFFIXES = (".csv", ".tsv")
+# The first characters that make a spreadsheet take text for a formula; some accept the full-width forms, too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Text with one of these is quoted: some programs use another separator than the comma.
+NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
+
+
+def check(path: AnyPath, names: Iterable[str]) -> None:
+    """Accepts any names."""
+
+
+def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str) -> None:
+    """Writes a header line and a line for each row."""
+    separator = "\t" if suffix == ".tsv" else ","
+    with path.open("wb") as file:
+        for record in (list(columns), *plain_rows(columns)):
+            line = separator.join(_cell(value) for value in record)
+            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def safe_text(text: str) -> str:
+    """Text that no spreadsheet runs as a formula. Numbers stay as they are.
+
+    >>> safe_text("=1+1"), safe_text("-5"), safe_text("north")
+    ("'=1+1", '-5', 'north')
+    """
+    return f"'{text}" if text.startswith(FORMULA) and number(text) is None else text
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return repr(value)
+    text = safe_text(value)
+    return '"' + text.replace('"', '""') + '"' if NEEDS_QUOTES.search(text) else text

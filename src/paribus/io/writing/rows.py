@@ -1,0 +1,23 @@
+"""Columns as rows of plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy.typing as npt
+
+WHOLE_NUMBERS = frozenset({"rank"})
+"""Columns of floats that are whole numbers wherever they are not missing."""
+
+
+def plain_rows(columns: dict[str, npt.NDArray[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Rows of Python values: None for NaN, and ranks as whole numbers."""
+    lists = []
+    for name, column in columns.items():
+        values = column.tolist()
+        if column.dtype.kind == "f":
+            is_whole = name in WHOLE_NUMBERS
+            values = [None if value != value else int(value) if is_whole else value for value in values]
+        lists.append(values)
+    return zip(*lists, strict=True)

@@ -1,0 +1,123 @@
+"""QCAD fitted: nearest neighbors, a forest for each row, and the width of percentile intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats, Positions
+from paribus._common.statistics import weighted_quantile
+from paribus._core import QcadEngine
+from paribus.methods.interface import RowBatch, RowFindings
+from paribus.methods.qcad.forest_plan import ForestPlan
+from paribus.methods.qcad.state import QcadState
+from paribus.methods.scores import FULL_SCORE
+from paribus.tables.encoded_table import EncodedTable
+
+# The clip that sets the scale of scores when nothing is clipped: the default one.
+DEFAULT_CLIP = 10.0
+
+
+class QcadModel:
+    """Asks the engine."""
+
+    def __init__(self, table: EncodedTable, state: QcadState) -> None:
+        self._clip = state.clip
+        self._behavior = table.all_behavior
+        self._engine = make_engine(
+            table.all_context, table.encoding.categorical, table.all_behavior, state.tie_order, state.plan
+        )
+
+    def match(self, context: Floats, behavior: Floats) -> Positions:
+        """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
+        return self._engine.match(context, behavior)
+
+    def score(self, rows: RowBatch) -> Floats:
+        """Partial scores."""
+        return self.score_and_reach(rows)[0]
+
+    def score_and_reach(self, rows: RowBatch) -> tuple[Floats, Floats]:
+        """Partial scores, and the distances of the nearest and the farthest neighbour."""
+        raw, reach, _ = self._engine.score(rows.context, rows.behavior, rows.fitted, False, rows.n_threads, rows.tick)
+        return rescale(raw, self._clip), reach
+
+    def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
+        """Distributions: [row][behavioural feature][quantile]."""
+        *_, percentiles = self._engine.score(rows.context, rows.behavior, rows.fitted, True, rows.n_threads, rows.tick)
+        assert percentiles is not None
+        return percentiles
+
+    def neighbors(self, rows: RowBatch) -> tuple[Positions, Floats]:
+        """Fitted rows, nearest first, and their distances."""
+        return self._engine.neighbors(rows.context, rows.fitted, rows.n_threads, rows.tick)
+
+    def find(self, rows: RowBatch) -> list[RowFindings]:
+        """All that is to be said of each row."""
+        raw, percentiles, weights, neighbors, distances = self._engine.explain(
+            rows.context, rows.behavior, rows.fitted, rows.n_threads, rows.tick
+        )
+        partial = rescale(raw, self._clip)
+        # Without a reference there is no forest, and all rows count alike.
+        weights = np.where(np.isnan(weights), 1.0 / weights.shape[2], weights)
+        return [
+            RowFindings(
+                partial[row],
+                percentiles[row],
+                np.array(
+                    [
+                        _central(self._behavior[neighbors[row], feature], weights[row, feature])
+                        for feature in range(partial.shape[1])
+                    ]
+                ),
+                neighbors[row],
+                distances[row],
+                weights[row],
+            )
+            for row in range(len(partial))
+        ]
+
+
+def make_engine(
+    context: Floats,
+    categorical: npt.NDArray[np.uint8],
+    behavior: Floats,
+    tie_order: npt.NDArray[np.uint32],
+    plan: ForestPlan,
+) -> QcadEngine:
+    """The engine for a fitted table; `categorical` says which contextual features are."""
+    return QcadEngine(
+        np.ascontiguousarray(context.T),
+        categorical,
+        np.ascontiguousarray(behavior.T),
+        tie_order,
+        plan.multiplicities,
+        plan.feature_order,
+        plan.max_features,
+        plan.min_samples_split,
+        plan.n_quantiles,
+        plan.scale_tails,
+    )
+
+
+def _central(values: Floats, weights: Floats) -> list[float]:
+    """The 5 % percentile, the median and the 95 % percentile, whatever number of percentiles the detector has."""
+    used = (weights > 0) & ~np.isnan(values)
+    if not used.any():
+        return [np.nan, np.nan, np.nan]
+    return [weighted_quantile(values[used], weights[used], share) for share in (0.05, 0.5, 0.95)]
+
+
+def rescale(raw: Floats, clip: float | None) -> Floats:
+    """Partial scores on the scale where the cap is 100.
+
+    The raw score is a width in units of the feature's range; the cap is clip / 100. A single feature is not capped:
+    there are no others that it could outvote.
+
+    >>> rescale(np.array([[0.01, 0.3]]), clip=10)
+    array([[ 10., 100.]])
+    >>> rescale(np.array([[0.3]]), clip=10)
+    array([[300.]])
+    """
+    cap = (DEFAULT_CLIP if clip is None else clip) / 100.0
+    capped = raw if clip is None or raw.shape[1] == 1 else np.minimum(raw, cap)
+    return capped * (FULL_SCORE / cap)

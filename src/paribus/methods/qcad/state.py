@@ -1,0 +1,82 @@
+"""The state of a fitted QCAD, and how it is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.untrusted import DamagedError, Fields, array_of, is_permutation
+from paribus.methods.interface import Arrays
+from paribus.methods.parameters import MAX_NEIGHBORS, MAX_TREES, unpack_clip
+from paribus.methods.qcad.forest_plan import N_DEPTHS, ForestPlan
+from paribus.tables.encoded_table import EncodedTable
+
+
+@dataclass(frozen=True)
+class QcadState:
+    """What was drawn at random, and the parameters."""
+
+    tie_order: npt.NDArray[np.uint32]
+    plan: ForestPlan
+    clip: float | None
+
+    @property
+    def n_reference(self) -> int:
+        """The size of a reference group."""
+        return len(self.plan.multiplicities)
+
+
+def pack(state: QcadState) -> tuple[dict[str, Any], Arrays]:
+    """Fields of a header, and arrays."""
+    plan = state.plan
+    arrays: Arrays = {"tie_order": state.tie_order, "multiplicities": plan.multiplicities}
+    if plan.feature_order is not None:
+        arrays["feature_order"] = plan.feature_order
+    fields = {
+        "max_features": int(plan.max_features),
+        "min_samples_split": int(plan.min_samples_split),
+        "n_quantiles": int(plan.n_quantiles),
+        "scale_tails": bool(plan.scale_tails),
+        "clip": None if state.clip is None else float(state.clip),
+    }
+    return fields, arrays
+
+
+def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> QcadState:
+    """The state again, from parts that may have been tampered with."""
+    n_rows, n_contextual = table.all_context.shape
+    tie_order = array_of(arrays, "tie_order", np.uint32, (n_rows,))
+    if not is_permutation(tie_order[None, :]):
+        raise DamagedError("tie_order is no order")
+    return QcadState(tie_order, _plan(header, arrays, n_rows, n_contextual), unpack_clip(header))
+
+
+def _plan(header: Fields, arrays: dict[str, npt.NDArray[Any]], n_rows: int, n_features: int) -> ForestPlan:
+    multiplicities = arrays.get("multiplicities", np.empty(0))
+    if multiplicities.ndim != 2:
+        raise DamagedError("multiplicities is not what it should be")
+    n_neighbors, n_trees = multiplicities.shape
+    multiplicities = array_of(arrays, "multiplicities", np.uint8, (n_neighbors, n_trees))
+    if not (1 <= n_neighbors <= min(n_rows - 1, MAX_NEIGHBORS) and 1 <= n_trees <= MAX_TREES):
+        raise DamagedError("the reference groups are not what they should be")
+    if (multiplicities.sum(axis=0, dtype=np.int64) != n_neighbors).any():
+        raise DamagedError("a tree does not have as many rows as it should")
+    feature_order = None
+    max_features = header.whole("max_features", 1, n_features)
+    if "feature_order" in arrays:
+        feature_order = array_of(arrays, "feature_order", np.uint16, (n_trees, N_DEPTHS, n_features))
+        if not is_permutation(feature_order.reshape(-1, n_features)):
+            raise DamagedError("feature_order is no order")
+    elif max_features < n_features:
+        raise DamagedError("feature_order is missing")
+    return ForestPlan(
+        multiplicities,
+        max_features,
+        feature_order,
+        header.whole("min_samples_split", 2, 2**31 - 1),
+        header.whole("n_quantiles", 2, 10_000),
+        header.flag("scale_tails"),
+    )

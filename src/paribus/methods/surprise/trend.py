@@ -1,0 +1,152 @@
+"""A straight line through a table: what some columns say of another one, however far off single rows are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from paribus._common.arrays import Floats
+
+# More rows than this make the line no better.
+MOST_ROWS = 50_000
+# Columns of more categories are left to the forests.
+MOST_CATEGORIES = 50
+# Huber's bound: residuals count less beyond so many deviations. At a normal distribution little is lost by it.
+HUBER = 1.345
+N_ROUNDS = 8
+# A prior of one row that says that the slope is 0: it holds where columns are copies of each other.
+RIDGE = 1.0
+# Deviations per median absolute one, at a normal distribution.
+NORMAL_MAD = 1.4826
+# A row with more say in its own prediction than this is not left out any further.
+MOST_LEVERAGE = 0.9
+
+
+@dataclass(frozen=True)
+class LinearTrend:
+    """The sum of a constant and what each column adds.
+
+    A number adds its slope times its distance from the centre, a category its own amount, and what is missing nothing.
+    Sums run column by column, so that a row's prediction does not depend on the rows around it.
+    """
+
+    constant: float
+    centers: Floats
+    """By column."""
+    slopes: Floats
+    """By column: per unit of a number; 0 for categories."""
+    amounts: list[Floats | None]
+    """By column: that of each category's code; None for numbers."""
+
+    def predict(self, rows: Floats) -> Floats:
+        """What to expect of each row, from its columns."""
+        expected = np.full(len(rows), self.constant)
+        for column, amounts in enumerate(self.amounts):
+            values = rows[:, column]
+            known = ~np.isnan(values)
+            if amounts is None:
+                expected += np.where(known, (values - self.centers[column]) * self.slopes[column], 0.0)
+            else:
+                code = np.where(known & (values < len(amounts)), values, len(amounts)).astype(np.int64)
+                expected += np.append(amounts, 0.0)[code]
+        return expected
+
+
+def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) -> tuple[LinearTrend, Floats]:
+    """The trend of a target, and how far each row is from it, as it would be had the row not been there.
+
+    Examples
+    --------
+    >>> rows = np.arange(400.0)[:, None]
+    >>> target = 3.0 * rows[:, 0] + 1.0
+    >>> target[7] = 500.0
+    >>> trend, residuals = fit_trend(rows, np.zeros(1, dtype=np.uint8), target)
+    >>> trend.predict(np.array([[100.0]])).round(-1)
+    array([300.])
+    """
+    known = np.flatnonzero(~np.isnan(target))
+    used = known[:: -(-len(known) // MOST_ROWS)]
+    design = _Design(rows[used], categorical)
+    with threadpool_limits(1):
+        # One thread: sums must not depend on the number of cores.
+        matrix = design.matrix(rows[used])
+        inverse, coefficients, counts = _huber(matrix, target[used])
+        leverage = (matrix @ inverse * matrix).sum(axis=1) * counts
+    trend = design.trend(coefficients)
+    residuals = target - trend.predict(rows)
+    residuals[used] /= 1.0 - np.minimum(leverage, MOST_LEVERAGE)
+    return trend, residuals
+
+
+def _huber(matrix: Floats, target: Floats) -> tuple[Floats, Floats, Floats]:
+    """The inverse of the normal equations, the coefficients, and how much each row counts."""
+    ridge = RIDGE * np.eye(matrix.shape[1])
+    # The first column is the constant, which is free.
+    ridge[0, 0] = 1e-9
+    counts = np.ones(len(target))
+    for _ in range(N_ROUNDS):
+        weighted = matrix * counts[:, None]
+        inverse: Floats = np.asarray(np.linalg.inv(weighted.T @ matrix + ridge), dtype=np.float64)
+        coefficients = inverse @ (weighted.T @ target)
+        distances = np.abs(target - matrix @ coefficients)
+        deviation = NORMAL_MAD * float(np.median(distances))
+        if deviation <= 0.0:
+            break
+        last, counts = counts, HUBER / np.maximum(distances / deviation, HUBER)
+    else:
+        counts = last
+    return inverse, coefficients, counts
+
+
+class _Design:
+    """Columns as a regression takes them: numbers in deviations from their mean, and 0 or 1 for each category."""
+
+    def __init__(self, rows: Floats, categorical: npt.NDArray[np.uint8]) -> None:
+        n_columns = rows.shape[1]
+        self.centers, self.deviations = np.zeros(n_columns), np.zeros(n_columns)
+        self.n_codes = np.zeros(n_columns, dtype=np.int64)
+        self.is_category = categorical.astype(bool)
+        for column in range(n_columns):
+            values = rows[:, column]
+            values = values[~np.isnan(values)]
+            if values.size == 0:
+                continue
+            if self.is_category[column]:
+                n_codes = int(values.max()) + 1
+                self.n_codes[column] = n_codes if n_codes <= MOST_CATEGORIES else 0
+            else:
+                with np.errstate(over="ignore"):
+                    deviation = float(values.std())
+                # Numbers whose squares are beyond all numbers are left to the forests.
+                self.deviations[column] = deviation if np.isfinite(deviation) else 0.0
+                self.centers[column] = values.mean()
+
+    def matrix(self, rows: Floats) -> Floats:
+        """Rows x coefficients, the constant first."""
+        parts = [np.ones((len(rows), 1))]
+        for column in range(rows.shape[1]):
+            values = rows[:, column, None]
+            if self.is_category[column]:
+                parts.append((values == np.arange(self.n_codes[column])).astype(np.float64))
+            elif self.deviations[column] > 0:
+                parts.append(np.nan_to_num((values - self.centers[column]) / self.deviations[column]))
+        return np.hstack(parts)
+
+    def trend(self, coefficients: Floats) -> LinearTrend:
+        """What coefficients mean in the units of the columns."""
+        slopes = np.zeros(len(self.centers))
+        amounts: list[Floats | None] = []
+        place = 1
+        for column in range(len(self.centers)):
+            if self.is_category[column]:
+                amounts.append(coefficients[place : place + self.n_codes[column]].copy())
+                place += self.n_codes[column]
+                continue
+            amounts.append(None)
+            if self.deviations[column] > 0:
+                slopes[column] = coefficients[place] / self.deviations[column]
+                place += 1
+        return LinearTrend(float(coefficients[0]), self.centers, slopes, amounts)

@@ -1,0 +1,1 @@
+"""Results for people: the console, tables, frames and the report."""

@@ -1,0 +1,61 @@
+"""Scores, ranks and labels of all rows, as the columns of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats
+from paribus.explain.view import highest
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """The scores of the rows of a table."""
+
+    total: Floats
+    partial: dict[str, Floats]
+    """By behavioral feature."""
+    threshold: float
+    """The score above which a row is an anomaly."""
+    row_labels: npt.NDArray[Any] | None = None
+    """What the rows are called; None for their positions."""
+    row_heading: str = "row"
+    """The name of the column that has these labels."""
+
+    @property
+    def is_anomaly(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a score above the threshold."""
+        return np.asarray(self.total > self.threshold)
+
+    @property
+    def rank(self) -> Floats:
+        """1 for the highest score; equal scores have the same rank; NaN for a row without a score."""
+        known = np.sort(self.total[~np.isnan(self.total)])
+        rank = (len(known) - np.searchsorted(known, self.total, "right") + 1).astype(np.float64)
+        rank[np.isnan(self.total)] = np.nan
+        return rank
+
+    def highest(self, n: int) -> npt.NDArray[np.int64]:
+        """The positions of the highest scores, in descending order of score."""
+        return highest(self.total, n)
+
+    def row_label(self, row: int) -> Any:
+        """What a row is called."""
+        return row if self.row_labels is None else self.row_labels[row]
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """The columns of the table, by name."""
+        label = np.where(self.is_anomaly, "anomaly", "normal").astype(object)
+        label[np.isnan(self.total)] = "not scored"
+        rows = np.arange(len(self.total)) if self.row_labels is None else self.row_labels
+        return {
+            self.row_heading: rows,
+            "score": self.total,
+            "rank": self.rank,
+            "label": label,
+            **{f"partial_{name}": values for name, values in self.partial.items()},
+        }

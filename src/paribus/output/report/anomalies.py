@@ -1,0 +1,272 @@
+"""From explanations to what the page says of each anomaly: frozen, and ready to be written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from paribus._common.text import clipped, ended, plain, score_text
+from paribus.methods.scores import FULL_SCORE
+from paribus.output.report.limits import Limits
+from paribus.output.report.names import RowNames
+from paribus.pictures.svg.beanplot import bar, beanplot
+from paribus.pictures.svg.context_profile import context_profile
+from paribus.tables.column import is_missing
+from paribus.tables.table import Table
+
+if TYPE_CHECKING:
+    from paribus.explain.context import ContextFeature
+    from paribus.explain.explanation import RowExplanation
+    from paribus.explain.facts import BehaviorFeature
+    from paribus.explain.view import FittedView
+
+# Circumstances in the list.
+MOST_CIRCUMSTANCES = 4
+# The page's own columns in the table of the nearest rows.
+OWN_COLUMNS = ("distance", "weight")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text in a table."""
+
+    text: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture and what stands over it."""
+
+    name: str
+    note: str
+    picture: Markup = field(repr=False)
+
+
+@dataclass(frozen=True)
+class FeatureLine:
+    """One behavioural feature in numbers."""
+
+    name: str
+    value: str
+    """The actual one, and where it lies."""
+    expectation: str
+    rarity: str
+    """How improbable the value is, if the detector says so and it is worth saying."""
+    score: str
+    bar: Markup = field(repr=False)
+    stands_out: bool
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The nearest rows of the reference group, the row itself first."""
+
+    columns: tuple[Cell, ...]
+    own: tuple[Cell, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...], str, str], ...]
+    """Name, values, distance, weight."""
+    n_hidden: int
+    """Columns for which there is no room."""
+    distance_name: str
+    weight_name: str
+    """What the page calls its own two columns: not as a column of the table is called."""
+
+
+@dataclass(frozen=True)
+class Anomaly:
+    """All that the page says of one row."""
+
+    position: int
+    name: str
+    score: float
+    rank: int
+    n_ranked: int
+    lower: str
+    """How many of all rows have a lower score."""
+    is_flagged: bool
+    threshold: float
+    feature: str
+    """The one that leads."""
+    feature_place: int
+    sentence: str
+    circumstances: str
+    warnings: tuple[str, ...]
+    n_more_warnings: int
+    lines: tuple[FeatureLine, ...]
+    n_more_lines: int
+    beans: tuple[Figure, ...]
+    profiles: tuple[Figure, ...]
+    further: tuple[tuple[str, str, str], ...]
+    """Contextual features without a picture: name, own value, what the group has."""
+    n_more_further: int
+    n_compared: int
+    nearest: Nearest
+
+
+def anomalies(
+    view: FittedView, explanations: Sequence[RowExplanation], names: RowNames, limits: Limits
+) -> list[Anomaly]:
+    """What the page says of each explained row."""
+    others = _other_columns(view, names)
+    return [_anomaly(view, explanation, names, others, limits) for explanation in explanations]
+
+
+def _anomaly(
+    view: FittedView, explanation: RowExplanation, names: RowNames, others: list[int], limits: Limits
+) -> Anomaly:
+    assert explanation.position is not None
+    telling = _telling(explanation)
+    pictured, unpictured = telling[: limits.profiles], telling[limits.profiles :]
+    further = unpictured[: limits.further]
+    leading = explanation.leading
+    shown = [f for f in explanation.behavior[: explanation.n_features] if not np.isnan(f.median)]
+    return Anomaly(
+        position=explanation.position,
+        name=plain(names(explanation.position), limits.name),
+        score=explanation.score,
+        rank=explanation.rank,
+        n_ranked=explanation.n_ranked,
+        lower=_percent(explanation.percentile),
+        is_flagged=explanation.is_anomaly,
+        threshold=explanation.threshold,
+        feature=plain(leading.name, limits.name),
+        feature_place=view.behavior_names.index(leading.name),
+        sentence=ended(clipped(explanation.sentence, limits.sentence)),
+        circumstances=" · ".join(
+            f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MOST_CIRCUMSTANCES]
+        ),
+        warnings=tuple(ended(clipped(w, limits.sentence)) for w in explanation.warnings[: limits.warnings]),
+        n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
+        lines=tuple(_line(feature, limits) for feature in explanation.behavior[: limits.behavior]),
+        n_more_lines=max(0, len(explanation.behavior) - limits.behavior),
+        beans=tuple(Figure(plain(f.name, limits.name), _partial(f), beanplot(f)) for f in shown),
+        profiles=tuple(
+            Figure(
+                plain(f.name, limits.name),
+                plain(f.text, limits.name),
+                context_profile(f, explanation.reference_values(f), leading.weights),
+            )
+            for f in pictured
+        ),
+        further=tuple(
+            (plain(f.name, limits.name), plain(f.text, limits.name), plain(f.group_text, 2 * limits.name))
+            for f in further
+        ),
+        n_more_further=len(unpictured) - len(further),
+        n_compared=len(explanation.reference_positions),
+        nearest=_nearest(view, explanation, telling, names, others, limits),
+    )
+
+
+def _telling(explanation: RowExplanation) -> list[ContextFeature]:
+    """The contextual features; if there are many, those first that set the group apart, or deserve a warning."""
+    features = list(explanation.context)
+    if len(features) <= MOST_CIRCUMSTANCES:
+        return features
+    return sorted(
+        features,
+        key=lambda f: (f.warning is None, not f.sets_apart, f.table_share / f.share if f.share > 0 else 1.0),
+    )
+
+
+def _line(feature: BehaviorFeature, limits: Limits) -> FeatureLine:
+    value = feature.text.removeprefix(plain(feature.name)).strip()
+    return FeatureLine(
+        plain(feature.name, limits.name),
+        value if feature.direction == "missing" else f"{value}, {feature.direction}",
+        feature.expectation,
+        feature.rarity or "",
+        "-" if np.isnan(feature.partial_score) else score_text(feature.partial_score),
+        bar(np.nan_to_num(feature.partial_score) / FULL_SCORE),
+        feature.stands_out,
+    )
+
+
+def _partial(feature: BehaviorFeature) -> str:
+    return "not judged" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
+
+
+def _percent(share: float) -> str:
+    """A percentage that is 100 only if it is all.
+
+    >>> _percent(99.996), _percent(97.52)
+    ('99.99', '97.5')
+    """
+    return f"{min(share, 99.99):.2f}" if share > 99.9 else f"{share:.1f}"
+
+
+def _nearest(
+    view: FittedView,
+    explanation: RowExplanation,
+    telling: list[ContextFeature],
+    names: RowNames,
+    others: list[int],
+    limits: Limits,
+) -> Nearest:
+    assert explanation.position is not None
+    positions = explanation.reference_positions[: limits.nearest]
+    rows = np.append(explanation.position, positions)
+    context, behavior = view.store.context(rows), view.store.behavior(rows)
+    columns: list[Cell] = []
+    cells: list[list[Cell]] = []
+    for feature in telling[: limits.nearest_context]:
+        column = view.context[view.context_place(feature.name)]
+        columns.append(Cell(plain(feature.name, limits.cell), column.codes is None))
+        decoded = column.decode(context[:, view.context_place(feature.name)])
+        cells.append([Cell(plain(column.format(v), limits.cell), column.codes is None) for v in decoded])
+    for judged in explanation.behavior[: limits.nearest_behavior]:
+        values = behavior[:, view.behavior_place(judged.name)]
+        columns.append(Cell(plain(judged.name, limits.cell), True))
+        cells.append([Cell(judged.format(value), True) for value in values])
+    taken = Table(view.store.original.take(rows))
+    for other in others[: limits.nearest_others]:
+        columns.append(Cell(plain(view.store.original.name(other), limits.cell)))
+        cells.append([Cell(_plain_value(value, limits)) for value in taken.cells(other)])
+    lines = list(zip(*cells, strict=True))
+    weights = explanation.leading.weights
+    n_columns = len(view.context) + len(view.behavior_names) + len(others)
+    taken_names = {names.heading.casefold(), *(column.text.casefold() for column in columns)}
+    return Nearest(
+        tuple(columns),
+        lines[0],
+        tuple(
+            (
+                plain(names(int(position)), limits.name),
+                lines[i + 1],
+                f"{explanation.reference_distances[i]:.3f}",
+                f"{weights[i]:.1%}",
+            )
+            for i, position in enumerate(positions)
+        ),
+        n_columns - len(columns),
+        *(_free_name(name, taken_names) for name in OWN_COLUMNS),
+    )
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """A name that no column has.
+
+    >>> _free_name("weight", {"age"}), _free_name("weight", {"weight", "age"})
+    ('weight', 'weight (paribus)')
+    """
+    return f"{name} (paribus)" if name in taken else name
+
+
+def _other_columns(view: FittedView, names: RowNames) -> list[int]:
+    """The columns of the table that have no role: they may help to recognise a row."""
+    table = view.store.original
+    roles = {*view.behavior_names, *(column.name for column in view.context)}
+    return [p for p in range(table.n_columns) if table.name(p) not in roles and p != names.column]
+
+
+def _plain_value(value: Any, limits: Limits) -> str:
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, float | np.floating):
+        return f"{value:,.6g}"
+    return plain(value, limits.cell)

@@ -1,0 +1,42 @@
+"""What the rows of a table are called."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from paribus._common.text import plain
+from paribus.tables.column import is_missing
+from paribus.tables.rows import unnamed
+from paribus.tables.table import ColumnKey, Table
+
+LONGEST_ROW_NAME = 40
+
+
+class RowNames:
+    """Names of rows: by a column of the table, by its index, or by position.
+
+    >>> names = RowNames(Table({"who": ["Ada", None], "age": [36, 41]}), "who")
+    >>> names(0), names(1), names.heading
+    ('Ada', '(row 1)', 'who')
+    """
+
+    def __init__(self, table: Table, column: ColumnKey | None = None) -> None:
+        self._table = table
+        self.column = None if column is None else table.find_column(column)
+        self.heading = "row" if self.column is None else plain(table.name(self.column), LONGEST_ROW_NAME)
+
+    def __call__(self, row: int) -> str:
+        """The name of a row, on one line."""
+        value = self._table.row_label(row) if self.column is None else self._table.cell(self.column, row)
+        name = "" if is_missing(value) else plain(value, LONGEST_ROW_NAME)
+        if isinstance(value, float) and value.is_integer():
+            # A column of whole numbers that has gaps.
+            name = str(int(value))
+        if self.column is None:
+            return f"row {name or row}"
+        return name or unnamed(row, self._all)
+
+    @cached_property
+    def _all(self) -> set[object]:
+        assert self.column is not None
+        return {value for value in self._table.cells(self.column) if isinstance(value, str)}

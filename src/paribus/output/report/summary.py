@@ -1,0 +1,190 @@
+"""What was compared with what, in words and numbers: the top and the bottom of the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paribus._common.text import listed, none_above, plain
+from paribus.output.report.anomalies import Anomaly
+from paribus.tables.column import Kind
+
+if TYPE_CHECKING:
+    from paribus.explain.context import ContextColumn
+    from paribus.explain.view import FittedView
+
+# Names in a sentence, and features in a table, at most.
+MOST_NAMED = 5
+MOST_LISTED = 60
+LONGEST_NAME = 40
+# They say who does the work, not what is done.
+NOT_METHOD = ("contextual", "behavioral", "categorical", "n_jobs", "progress")
+
+
+@dataclass(frozen=True)
+class ColumnLine:
+    """One column of the table, and what it holds."""
+
+    name: str
+    kind: str
+    values: str
+    missing: str
+    leads: int | None
+    """How many of the explained rows it leads, if it is behaviour."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The page without its anomalies."""
+
+    n_rows: int
+    n_scored: int
+    compared_with: str
+    full_score: str
+    """What a partial score of 100 stands for."""
+    n_neighbors: int | None
+    """How many rows each is compared with, if it is a matter of number."""
+    n_flagged: int
+    flagged_share: str
+    threshold: float
+    lowest: float
+    highest: float
+    median: float
+    is_automatic: bool
+    """Whether the threshold is found out from the scores, and not a share of the rows."""
+    seconds: str
+    context_words: str
+    behavior_words: str
+    context: tuple[ColumnLine, ...]
+    behavior: tuple[ColumnLine, ...]
+    n_more_context: int
+    n_more_behavior: int
+    n_missing: int
+    parameters: tuple[tuple[str, str], ...]
+    leading: tuple[tuple[int, str, int], ...]
+    """Place, name and number of rows of each behavioural feature that leads any."""
+
+    @property
+    def n_unscored(self) -> int:
+        """Rows that could not be scored."""
+        return self.n_rows - self.n_scored
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether no row has a higher score than another."""
+        return self.lowest == self.highest
+
+    @property
+    def none_above(self) -> str:
+        """Why no row is flagged."""
+        advice = "--contamination 0.01, in Python contamination=0.01," if self.is_automatic else ""
+        return none_above(self.threshold, self.lowest, self.highest, advice)
+
+
+def summarize(view: FittedView, shown: list[Anomaly], parameters: Mapping[str, Any]) -> Summary:
+    """The facts about a fitted table."""
+    n_rows, n_scored = len(view.scores), len(view.sorted_scores)
+    n_flagged = int((view.sorted_scores > view.threshold).sum())
+    leads = Counter(anomaly.feature_place for anomaly in shown)
+    names = [plain(name, LONGEST_NAME) for name in view.behavior_names]
+    summaries = [*view.behavior_summaries, *(column.summary for column in view.context)]
+    n_neighbors = view.n_reference if "n_neighbors" in parameters else None
+    known = {} if n_neighbors is None else {"n_neighbors": n_neighbors}
+    return Summary(
+        n_rows=n_rows,
+        n_scored=n_scored,
+        compared_with=view.compared_with("row"),
+        full_score=view.full_score,
+        n_neighbors=n_neighbors,
+        n_flagged=n_flagged,
+        flagged_share=_share(n_flagged, n_scored),
+        threshold=view.threshold,
+        lowest=float(view.sorted_scores[0]),
+        highest=float(view.sorted_scores[-1]),
+        median=float(np.median(view.sorted_scores)),
+        is_automatic=parameters["contamination"] == "auto",
+        seconds=_duration(view.seconds),
+        # A column without values compares nothing. There may be no other.
+        context_words=_words([c.name for c in view.context if c.summary.has_values] or ["nothing"]),
+        behavior_words=_words(view.behavior_names),
+        context=tuple(_context_line(column) for column in view.context[:MOST_LISTED]),
+        behavior=tuple(_behavior_line(view, place, leads[place]) for place in range(min(len(names), MOST_LISTED))),
+        n_more_context=max(0, len(view.context) - MOST_LISTED),
+        n_more_behavior=max(0, len(names) - MOST_LISTED),
+        n_missing=sum(summary.n_missing for summary in summaries),
+        parameters=tuple(
+            (name, plain(value, LONGEST_NAME))
+            for name, value in sorted({**parameters, **known}.items())
+            if name not in NOT_METHOD
+        ),
+        leading=tuple((place, names[place], count) for place, count in sorted(leads.items())),
+    )
+
+
+def _context_line(column: ContextColumn) -> ColumnLine:
+    summary = column.summary
+    missing = _missing(summary.n_missing, summary.n_rows)
+    if not summary.has_values:
+        return ColumnLine(plain(column.name, LONGEST_NAME), "number", "-", missing, None)
+    if column.codes is None:
+        kind = "date" if column.format.kind is Kind.TIME else "number"
+        low, high = (column.format(value) for value in (summary.lowest, summary.highest))
+        values = f"{low} to {high}" if low != high else f"always {low}"
+    else:
+        kind = "category"
+        codes, counts = np.unique(summary.order_statistics, return_counts=True)
+        ranked = codes[np.argsort(-counts, kind="stable")]
+        words = [plain(column.format(column.decode_one(code)), LONGEST_NAME // 2) for code in ranked[:3]]
+        more = len(ranked) - len(words)
+        values = listed([*words, f"{more:,} other{'s' if more > 1 else ''}"] if more else words, "and")
+    return ColumnLine(plain(column.name, LONGEST_NAME), kind, values, missing, None)
+
+
+def _behavior_line(view: FittedView, place: int, leads: int) -> ColumnLine:
+    summary, write = view.behavior_summaries[place], view.behavior_formats[place]
+    low, middle, high = (write(value) for value in (summary.lowest, summary.median, summary.highest))
+    values = f"{low} to {high}, median {middle}" if low != high else f"always {low}"
+    missing = _missing(summary.n_missing, summary.n_rows)
+    return ColumnLine(plain(view.behavior_names[place], LONGEST_NAME), "number", values, missing, leads)
+
+
+def _missing(n_missing: int, n_rows: int) -> str:
+    return f"{n_missing:,} ({_share(n_missing, n_rows)})" if n_missing else "none"
+
+
+def _share(part: int, whole: int) -> str:
+    """A share that is only 0 or 100 % if it is none or all.
+
+    >>> _share(0, 7), _share(1, 200_000), _share(13, 500)
+    ('0 %', '<0.1 %', '2.6 %')
+    """
+    percent = 100 * part / max(1, whole)
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    if 99.9 < percent < 100:
+        return ">99.9 %"
+    return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
+
+
+def _duration(seconds: float) -> str:
+    """How long something took.
+
+    >>> _duration(0.043), _duration(75), _duration(7300)
+    ('0.04 s', '1 min 15 s', '2 h 2 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    minutes = round(seconds / 60)
+    return (
+        f"{int(seconds) // 60} min {int(seconds) % 60} s" if seconds < 3600 else f"{minutes // 60} h {minutes % 60} min"
+    )
+
+
+def _words(names: list[str]) -> str:
+    shown = [plain(name, LONGEST_NAME) for name in names[: MOST_NAMED if len(names) > MOST_NAMED + 1 else None]]
+    more = len(names) - len(shown)
+    return listed([*shown, f"{more} others"] if more else shown, "and")

@@ -1,0 +1,1 @@
+"""Fitted detectors in files."""

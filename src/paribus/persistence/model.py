@@ -1,0 +1,253 @@
+"""Fitted detectors in files: versioned, without pickle, and checked before anything is believed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats
+from paribus._common.atomic_files import AnyPath, atomic_write
+from paribus._common.untrusted import (
+    DamagedError,
+    Fields,
+    array_of,
+    floats_of,
+    is_finite,
+    is_whole,
+    with_quiet_nan,
+)
+from paribus.methods.fitted import Fitted
+from paribus.methods.registry import find_by_name
+from paribus.persistence.archive import DIGEST, ForeignError, digest, read_archive, write_archive
+from paribus.persistence.columns import moments, pack, pack_category, unpack, unpack_category
+from paribus.tables.column import Kind
+from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.encoding import ContextEncoding
+from paribus.tables.roles import MAX_CONTEXTUAL, Roles
+from paribus.tables.table import Table
+
+FORMAT = "paribus model"
+VERSION = 1
+WHAT = "a model that paribus saved"
+# How columns that `Table.holds` calls so are stored.
+_TIME_TYPES = {"points in time": "M8[us]", "durations": "m8[us]"}
+
+
+def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> None:
+    """Writes a fitted detector, all of it or nothing."""
+    encoded, table = fitted.table, fitted.table.original
+    roles = encoded.roles
+    fields, arrays = fitted.method.pack(fitted.state)
+    arrays |= {
+        "context": encoded.all_context,
+        "behavior": encoded.all_behavior,
+        "partial_scores": fitted.partial,
+        "reach": fitted.reach,
+    }
+    in_roles = {*roles.contextual, *roles.behavioral}
+    for position in range(table.n_columns):
+        if position not in in_roles:
+            arrays |= pack(f"column_{position}", table.values(position))
+    if (labels := table.labels()) is not None:
+        arrays |= pack("labels", labels)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "paribus": version("paribus"),
+        "parameters": {name: _plain(value) for name, value in parameters.items()},
+        "rows": table.n_rows,
+        "columns": table.names if table.names is not None else table.n_columns,
+        "array": None if table.array_type is None else table.array_type.str,
+        "types": {str(p): _type_of(table, p) for p in sorted(in_roles - set(roles.categorical))},
+        "contextual": roles.contextual,
+        "behavioral": roles.behavioral,
+        "by_name": roles.by_name,
+        "labels": labels is not None,
+        "categories": [
+            None if codes is None else [pack_category(category) for category in codes]
+            for codes in encoded.encoding.codes
+        ],
+        "method": fitted.method.name,
+        **fields,
+        "threshold": float(fitted.threshold),
+        "seconds": float(fitted.seconds),
+    }
+    with atomic_write(path) as file:
+        write_archive(file, header, arrays)
+
+
+def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
+    """The parameters and the state of a saved detector, or one sentence on what is wrong with the file."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not {WHAT}")
+    if not path.exists():
+        raise FileNotFoundError(f"there is no model {path}")
+    if not path.is_file():
+        raise ValueError(f"{path} is a pipe or a device, and a model cannot be read from one: save it as a file first")
+    header, arrays = read_archive(path, WHAT)
+    if header.get("format") != FORMAT:
+        raise ForeignError(f"{path.name} is not {WHAT}")
+    if not is_whole(header.get("version")) or header["version"] < 1:
+        raise DamagedError(f"{path.name} is damaged: it has no version")
+    if header["version"] > VERSION:
+        newer = header.get("paribus")
+        raise ValueError(f"{path.name} was saved by a newer paribus ({str(newer)[:20]}): this one cannot read it")
+    try:
+        if header.get(DIGEST) != digest(header, arrays):
+            raise DamagedError("it was changed after it was saved")
+        return _restore(Fields(header), arrays)
+    except (DamagedError, RecursionError) as error:
+        raise DamagedError(f"{path.name} is damaged: {error}") from None
+
+
+def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, Any], Fitted]:
+    n_rows = header.whole("rows", 2, 2**32 - 1)
+    columns = header.get("columns", lambda value: is_whole(value) or _is_texts(value))
+    n_columns = len(columns) if isinstance(columns, list) else columns
+    contextual = header.positions("contextual", n_columns)
+    behavioral = header.positions("behavioral", n_columns)
+    if set(contextual) & set(behavioral) or len(contextual) > MAX_CONTEXTUAL:
+        raise DamagedError("a column has two roles")
+    encoding = _encoding(header, contextual)
+    categorical = frozenset(p for p, codes in zip(contextual, encoding.codes, strict=True) if codes is not None)
+    n_features = len(behavioral)
+
+    context = floats_of(arrays, "context", (n_rows, len(contextual)))
+    for column, codes in enumerate(encoding.codes):
+        if codes is not None:
+            known = context[~np.isnan(context[:, column]), column]
+            if ((known < 0) | (known >= len(codes)) | (known != np.floor(known))).any():
+                raise DamagedError("a category has no name")
+    behavior = floats_of(arrays, "behavior", (n_rows, n_features))
+    partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, (n_rows, n_features)))
+    if (partial < 0).any() or np.isnan(partial).all():
+        raise DamagedError("the scores are not what they should be")
+    reach = arrays.get("reach", np.empty(0))
+    reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
+    if np.isnan(reach).any():
+        raise DamagedError("the distances are not what they should be")
+    roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
+    table = _table(header, arrays, roles, encoding, context, behavior, columns, n_columns)
+    if roles.by_name and table.names is None:
+        raise DamagedError("the columns have no names")
+    encoded = EncodedTable(table, roles, encoding, context, behavior)
+    method = find_by_name(header.get("method", lambda name: find_by_name(name) is not None))
+    assert method is not None
+    state = method.method.unpack(header, arrays, encoded)
+    threshold = float(header.get("threshold", is_finite))
+    seconds = float(header.get("seconds", is_finite))
+    parameters = header.get("parameters", lambda value: isinstance(value, dict))
+    for name in ("contextual", "behavioral", "categorical"):
+        if not _is_columns(parameters.get(name)):
+            raise DamagedError(f"the parameter {name} is not what it should be")
+    return parameters, Fitted(encoded, method.method, state, partial, reach, threshold, seconds)
+
+
+def _encoding(header: Fields, contextual: list[int]) -> ContextEncoding:
+    stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == len(contextual))
+    types = header.get("types", lambda value: isinstance(value, dict))
+    codes: list[dict[Hashable, int] | None] = []
+    for categories in stored:
+        if categories is None:
+            codes.append(None)
+            continue
+        if not isinstance(categories, list):
+            raise DamagedError("the categories are not what they should be")
+        numbered = {unpack_category(category): code for code, category in enumerate(categories)}
+        if len(numbered) < len(categories):
+            raise DamagedError("a category is there twice")
+        codes.append(numbered)
+    held = {stored: word for word, stored in _TIME_TYPES.items()}
+    return ContextEncoding(codes, [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual])
+
+
+def _table(
+    header: Fields,
+    arrays: dict[str, npt.NDArray[Any]],
+    roles: Roles,
+    encoding: ContextEncoding,
+    context: Floats,
+    behavior: Floats,
+    columns: list[str] | int,
+    n_columns: int,
+) -> Table:
+    """The original rows: from what the engine has, and the columns that have no role as they were stored."""
+    n_rows = len(context)
+    types = header.get("types", lambda value: isinstance(value, dict))
+    found: list[npt.NDArray[Any]] = []
+    for position in range(n_columns):
+        if position in roles.categorical:
+            column = roles.contextual.index(position)
+            found.append(_decoded(context[:, column], list(encoding.codes[column] or {})))
+        elif position in roles.contextual or position in roles.behavioral:
+            place = roles.contextual.index(position) if position in roles.contextual else None
+            numbers = behavior[:, roles.behavioral.index(position)] if place is None else context[:, place]
+            found.append(_as_type(numbers, types.get(str(position))))
+        else:
+            found.append(unpack(f"column_{position}", arrays, n_rows))
+    labels = unpack("labels", arrays, n_rows) if header.flag("labels") else None
+    array_type = header.get("array", lambda value: value is None or isinstance(value, str))
+    if array_type is not None:
+        return Table(_as_array(found, array_type))
+    names = columns if isinstance(columns, list) else range(columns)
+    return Table(dict(zip(names, found, strict=True)), labels)
+
+
+def _decoded(codes: Floats, categories: list[Any]) -> npt.NDArray[Any]:
+    column = np.empty(len(codes), dtype=object)
+    column[:] = [None if math.isnan(code) else categories[int(code)] for code in codes.tolist()]
+    return column
+
+
+def _type_of(table: Table, position: int) -> str:
+    whole = isinstance(table.example(position), int | np.integer)
+    return _TIME_TYPES.get(table.holds(position), "whole" if whole else "number")
+
+
+def _as_type(numbers: Floats, name: Any) -> npt.NDArray[Any]:
+    if name in _TIME_TYPES.values():
+        if (np.abs(numbers) >= 2**63).any():
+            raise DamagedError("a moment is out of range")
+        return moments(numbers, name)
+    if name == "whole" and not np.isnan(numbers).any() and (np.abs(numbers) <= 2**53).all():
+        return numbers.astype(np.int64)
+    if name in ("whole", "number"):
+        return numbers.copy()
+    raise DamagedError("the type of a column is not what it should be")
+
+
+def _as_array(columns: list[npt.NDArray[Any]], type_name: str) -> npt.NDArray[Any]:
+    if type_name[1:] in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
+        if any(column.dtype.kind not in "fiu" for column in columns):
+            raise DamagedError("the columns are not of one type")
+        with np.errstate(all="ignore"):
+            return np.column_stack(columns).astype(np.dtype(type_name).newbyteorder("="))
+    mixed = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for place, column in enumerate(columns):
+        mixed[:, place] = column
+    return mixed
+
+
+def _is_columns(value: Any) -> bool:
+    keys = value if isinstance(value, list) else [] if value is None else [value]
+    return all(isinstance(key, str) or is_whole(key) for key in keys)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value) and len(set(value)) == len(value)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it. A generator of random numbers has done its work, and a function is the caller's."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, bool | int | float | str) else None

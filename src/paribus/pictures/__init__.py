@@ -1,0 +1,1 @@
+"""Pictures: geometry once, drawn by matplotlib and as SVG. `catalog` lists them."""

@@ -1,0 +1,141 @@
+"""The numbers behind the pictures, whoever draws them: densities, bars, and the part of an axis worth showing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+
+if TYPE_CHECKING:
+    from paribus.explain.context import ContextFeature
+
+# The axis of a beanplot reaches so many widths of the central 90 % beyond them.
+REACH = 2.0
+N_BINS = 14
+# Whole numbers get a bar each, up to this many.
+MOST_WHOLE = 24
+# Categories that get a bar of their own.
+MOST_CATEGORIES = 8
+# Whoever draws a category has less room.
+LONGEST_CATEGORY = 500
+
+
+@dataclass(frozen=True)
+class Bars:
+    """The distribution of a reference group in one contextual feature."""
+
+    shares: Floats = field(repr=False)
+    """How much of the group each bar holds, ..."""
+    weighted: Floats = field(repr=False)
+    """... and how much of it as the forest counts its rows."""
+    own: int | None
+    """The bar of the row itself, if its value is known."""
+    edges: Floats | None = field(repr=False)
+    """Where the bars of a number begin and end."""
+    labels: tuple[str, ...] = ()
+    """The names of the bars, if they are categories: in full, so that they can be shortened and still differ."""
+    notes: tuple[str, ...] = ()
+    """What the bars do not show."""
+
+
+def context_bars(
+    feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, most: int = MOST_CATEGORIES
+) -> Bars:
+    """The bars of a contextual feature: `values` are those of the group, numbers or categories as objects."""
+    if values.dtype == object:
+        return _category_bars(feature, values, weights, most)
+    return _number_bars(feature, values, weights)
+
+
+def _number_bars(feature: ContextFeature, values: Floats, weights: Floats) -> Bars:
+    own = feature.value if isinstance(feature.value, float) else None
+    known = ~np.isnan(values)
+    if not known.any() and own is None:
+        return Bars(np.zeros(1), np.zeros(1), None, np.array([0.0, 1.0]), notes=("all missing",))
+    low, high = window(values[known]) if known.any() else (np.inf, -np.inf)
+    if own is not None:
+        low, high = min(low, own), max(high, own)
+    # What lies far out is counted at the end.
+    inside = values[known].clip(low, high)
+    edges = _edges(np.append(inside, [low, high]))
+    rows, _ = np.histogram(inside, edges)
+    counted, _ = np.histogram(inside, edges, weights=weights[known])
+    mine = None if own is None else min(int(np.searchsorted(edges, own, "right")) - 1, len(rows) - 1)
+    notes = ["own value missing"] if own is None else []
+    if not known.all():
+        notes.append(f"{1 - known.mean():.0%} missing")
+    if n_beyond := int((inside != values[known]).sum()):
+        notes.append(f"{n_beyond} beyond the ends")
+    return Bars(rows / len(values), counted, mine, edges, notes=tuple(notes))
+
+
+def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, most: int) -> Bars:
+    rows, counted = Counter(values.tolist()), Counter[Hashable]()
+    for value, weight in zip(values.tolist(), weights, strict=True):
+        counted[value] += weight
+    ranked = sorted(rows, key=lambda category: (-counted[category], -rows[category], str(category)))
+    shown = ranked[:most]
+    if feature.value not in shown:
+        # The row's own category has a place even if nobody else is in it.
+        shown = [*shown[: most - 1], feature.value]
+    labels = [feature.format(category, LONGEST_CATEGORY) for category in shown]
+    shares = [rows[category] / len(values) for category in shown]
+    weighted = [float(counted[category]) for category in shown]
+    others = [category for category in ranked if category not in shown]
+    if others:
+        labels.append(f"{len(others)} others" if len(others) > 1 else feature.format(others[0], LONGEST_CATEGORY))
+        shares.append(sum(rows[category] for category in others) / len(values))
+        weighted.append(float(sum(counted[category] for category in others)))
+    return Bars(np.array(shares), np.array(weighted), shown.index(feature.value), None, tuple(labels))
+
+
+def _edges(values: Floats) -> Floats:
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        half = abs(low) * 0.05 or 0.5
+        return np.array([low - half, low + half])
+    if np.array_equal(values, np.round(values)) and high - low < MOST_WHOLE:
+        return np.arange(low, high + 2) - 0.5
+    edges = np.linspace(low, high, N_BINS + 1)
+    return edges if np.unique(edges).size == edges.size else np.array([low, high])
+
+
+def window(values: Floats) -> tuple[float, float]:
+    """The part of an axis that shows nearly all values well: all of it, unless a few lie far out.
+
+    >>> window(np.array([0.0, 1.0, 2.0, 3.0]))
+    (0.0, 3.0)
+    >>> window(np.append(np.arange(1000.0), 1e9))
+    (0.0, 1970.0)
+    """
+    low, high = np.percentile(values, [1, 99], method="inverted_cdf")
+    reach = high - low
+    if reach <= 0:
+        return float(values.min()), float(values.max())
+    return max(float(values.min()), float(low - reach)), min(float(values.max()), float(high + reach))
+
+
+def bean_window(taus: Floats, value: float, lower: float, upper: float) -> tuple[float, float]:
+    """The part of a beanplot's axis that is worth showing: all of it, unless something lies far out.
+
+    >>> taus = np.linspace(0, 10, 101)
+    >>> bean_window(taus, 12.0, 0.5, 9.5)
+    (0.0, 12.0)
+    >>> bean_window(taus, 1e6, 0.5, 9.5)
+    (0.0, 27.5)
+    """
+    everything = [taus[0], taus[-1]] + ([value] if np.isfinite(value) else [])
+    lowest, highest = float(min(everything)), float(max(everything))
+    width = upper - lower
+    if width <= 0:
+        # Nearly all percentiles are one value: the others give the scale, or the value itself.
+        width = float(taus[-1] - taus[0]) or highest - lowest
+    if width <= 0:
+        half = abs(highest) * 0.05 or 1.0
+        return highest - half, highest + half
+    return max(lowest, float(lower - REACH * width)), min(highest, float(upper + REACH * width))

@@ -1,0 +1,17 @@
+"""Pictures of explanations, drawn with matplotlib (extra `plot`).
+
+Each is a display object in the manner of scikit-learn: made by `from_explanation` or `from_estimator`, drawn into axes
+of yours or of its own, and there to be changed afterwards (`axes_`, `figure_`).
+"""
+
+try:
+    import matplotlib  # noqa: F401
+except ImportError:
+    raise ImportError("pictures need matplotlib: pip install 'paribus[plot]'") from None
+
+from paribus.pictures.matplotlib.beanplot import BeanplotDisplay
+from paribus.pictures.matplotlib.context_profile import ContextProfileDisplay
+from paribus.pictures.matplotlib.quantile_curves import QuantileCurvesDisplay
+from paribus.pictures.matplotlib.score_map import ScoreMapDisplay
+
+__all__ = ["BeanplotDisplay", "ContextProfileDisplay", "QuantileCurvesDisplay", "ScoreMapDisplay"]

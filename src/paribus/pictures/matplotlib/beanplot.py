@@ -1,0 +1,184 @@
+"""The anomaly beanplot: what was expected of a feature, and what it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+
+from paribus._common.arrays import Floats
+from paribus._common.text import score_text
+from paribus._common.validation import check_whole_number
+from paribus.pictures.geometry import bean_window
+from paribus.pictures.matplotlib import style
+
+if TYPE_CHECKING:
+    from paribus.explain.explanation import RowExplanation
+    from paribus.explain.facts import BehaviorFeature
+
+BEAN, BOX, TICK = 0.92, 0.16, 0.42
+
+
+class BeanplotDisplay:
+    """Beanplots of behavioural features in the context of one row, side by side, each in its own units.
+
+    The pale shape is the density, the detector's own or estimated from the percentiles; short lines are the
+    percentiles themselves; the box holds the quartiles and the median; the black line is the actual value. A value far
+    outside is drawn at the end of the axis, with an arrow and its number.
+
+    Parameters
+    ----------
+    features : list of BehaviorFeature
+        What to draw, one panel each.
+    title : str
+        Stands over all of them.
+
+    Attributes
+    ----------
+    figure_, axes_
+        The matplotlib figure and the axes, one per feature.
+    """
+
+    def __init__(self, features: list[BehaviorFeature], title: str = "") -> None:
+        self.features = features
+        self.title = title
+
+    @classmethod
+    def from_explanation(
+        cls, explanation: RowExplanation, *, n_features: int | None = None, ax: Any = None
+    ) -> BeanplotDisplay:
+        """Draws the features of an explanation, in descending order of their partial scores.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            The row.
+        n_features : int, optional
+            How many features to show; by default as many as the explanation does.
+        ax : axes, optional
+            Where to draw.
+        """
+        if n_features is not None:
+            check_whole_number("n_features", n_features, 1)
+        shown = explanation.behavior[: explanation.n_features if n_features is None else n_features]
+        known = [feature for feature in shown if not np.isnan(feature.median)]
+        return cls(known, f"{explanation.title}: score {score_text(explanation.score)}").plot(ax)
+
+    def plot(self, ax: Any = None) -> BeanplotDisplay:
+        """Draws, into new axes or into the caller's."""
+        if not self.features:
+            raise ValueError("there is no feature to draw: none has a distribution in this context")
+        self.figure_, self.axes_ = style.figure_axes(
+            ax, len(self.features), 6, (3.0 if len(self.features) == 1 else 1.75, 3.5)
+        )
+        for axes, feature in zip(self.axes_, self.features, strict=True):
+            _draw(axes, feature)
+        if ax is None:
+            style.crown(self.figure_, self.title, _legend(), 4 if len(self.features) > 2 else 2)
+        return self
+
+
+def _draw(ax: Any, feature: BehaviorFeature) -> None:
+    taus, write = feature.percentiles, feature.format
+    low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
+    margin = 0.06 * (high - low)
+    # A value that is off the axis has a strip of its own behind a break.
+    low -= 0.12 * (high - low) if feature.value < low else 0.0
+    high += 0.12 * (high - low) if feature.value > high else 0.0
+    ax.set(xlim=(-1, 1), ylim=(low - margin, high + margin), xticks=[])
+    heights = np.linspace(low, high, 400)
+    bean = BEAN * feature.bean(heights)
+    ax.fill_betweenx(heights, -bean, bean, where=bean > 0, color=style.PALE_ORANGE, linewidth=0)
+    if taus[0] == taus[-1]:
+        ax.hlines(taus[0], -BEAN, BEAN, color=style.PALE_ORANGE, linewidth=7)
+        # Towards the middle of the panel, where there is room, and away from the value's own number.
+        upper_half = taus[0] > (low + high) / 2
+        ax.annotate(
+            f"all {write(taus[0])}",
+            (-BEAN, taus[0]),
+            xytext=(0, -9 if upper_half else 9),
+            textcoords="offset points",
+            ha="left",
+            va="top" if upper_half else "bottom",
+            fontsize=style.SMALL,
+            color=style.BLUE,
+        )
+    shown = taus[(taus >= low) & (taus <= high)]
+    ax.hlines(shown, -TICK, TICK, color=style.BLUE, linewidth=0.5, alpha=0.8)
+    first, third = np.percentile(taus, [25, 75], method="inverted_cdf")
+    ax.add_patch(
+        Rectangle(
+            (-BOX, first), 2 * BOX, third - first, facecolor=style.SKY, edgecolor=style.BLUE, linewidth=1, zorder=3
+        )
+    )
+    ax.hlines(feature.median, -BOX, BOX, color=style.BLUE, linewidth=2, zorder=4)
+    if np.isfinite(feature.value):
+        _draw_value(ax, feature.value, feature.value_text, low, high)
+    _count_hidden(ax, taus, low, high)
+    name = style.wrapped(feature.title, 18)
+    ax.set_title(name, **style.text_options(name), pad=16)
+    score = "not judged" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
+    ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GREY)
+    style.format_axis(ax.yaxis, write)
+    style.bare(ax, keep=("left",))
+
+
+def _draw_value(ax: Any, value: float, text: str, low: float, high: float) -> None:
+    at = min(max(value, low), high)
+    if at != value:
+        _break_axis(ax, upwards=value > high)
+    ax.hlines(at, -BEAN, BEAN, color=style.ink(), linewidth=2.2, zorder=5)
+    upper_half = at > (low + high) / 2
+    arrow = "" if at == value else "↑ " if value > high else "↓ "
+    # On the side of the middle, where there is room.
+    ax.annotate(
+        f"{arrow}{text}",
+        (BEAN, at),
+        xytext=(0, -3 if upper_half else 3),
+        textcoords="offset points",
+        ha="right",
+        va="top" if upper_half else "bottom",
+        weight="bold",
+        zorder=6,
+        **style.text_options(arrow),
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": mpl.rcParams["axes.facecolor"], "alpha": 0.7, "linewidth": 0},
+    )
+
+
+def _break_axis(ax: Any, *, upwards: bool) -> None:
+    """Marks on the axis that it does not go on like this to the value."""
+    for y in (0.905, 0.925) if upwards else (0.075, 0.095):
+        ax.plot(
+            [-0.035, 0.035],
+            [y - 0.012, y + 0.012],
+            transform=ax.transAxes,
+            color=style.ink(),
+            linewidth=0.9,
+            clip_on=False,
+        )
+
+
+def _count_hidden(ax: Any, taus: Floats, low: float, high: float) -> None:
+    for hidden, y, align, arrow in ((taus < low, 0.0, "bottom", "↓"), (taus > high, 1.0, "top", "↑")):
+        if hidden.any():
+            ax.text(
+                0.02,
+                y,
+                f"{arrow} {hidden.sum()} more",
+                transform=ax.transAxes,
+                va=align,
+                fontsize=style.SMALL - 1,
+                color=style.BLUE,
+            )
+
+
+def _legend() -> list[Any]:
+    return [
+        Line2D([], [], color=style.ink(), linewidth=2.2, label="actual value"),
+        Patch(facecolor=style.PALE_ORANGE, label="expected density"),
+        Patch(facecolor=style.SKY, edgecolor=style.BLUE, label="quartiles, median"),
+        Line2D([], [], color=style.BLUE, linewidth=0.8, label="percentiles"),
+    ]

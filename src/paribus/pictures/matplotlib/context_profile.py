@@ -1,0 +1,127 @@
+"""The context profile: whom a row is compared with, feature by feature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from paribus._common.arrays import Floats
+from paribus._common.text import counted
+from paribus.pictures.geometry import Bars, context_bars
+from paribus.pictures.matplotlib import style
+from paribus.tables.column import Kind
+
+if TYPE_CHECKING:
+    from paribus.explain.context import ContextFeature
+    from paribus.explain.explanation import RowExplanation
+
+
+MOST_PANELS = 24
+
+
+class ContextProfileDisplay:
+    """The distribution of a reference group in each contextual feature, with the row's own bin marked.
+
+    Grey bars are the rows of the group; the bars in front count each row as much as the forest does for the feature
+    that leads the explanation. The row's own bin has another colour and a triangle below it.
+
+    Parameters
+    ----------
+    features : list of ContextFeature
+        What to draw, one panel each.
+    values : list of arrays
+        For each feature, the values of the group: numbers, or categories as objects.
+    weights : array
+        How much each row of the group counts.
+    title : str
+        Stands over all of them.
+
+    Attributes
+    ----------
+    figure_, axes_
+        The matplotlib figure and the axes, one per feature.
+    """
+
+    def __init__(
+        self, features: list[ContextFeature], values: list[np.ndarray[Any, Any]], weights: Floats, title: str = ""
+    ) -> None:
+        self.features = features
+        self.values = values
+        self.weights = weights
+        self.title = title
+
+    @classmethod
+    def from_explanation(cls, explanation: RowExplanation, *, ax: Any = None) -> ContextProfileDisplay:
+        """The contextual features of an explanation; of very many, those that tell most about the group."""
+        telling = sorted(explanation.context, key=lambda feature: feature.table_share / feature.share)
+        features = [feature for feature in explanation.context if feature in telling[:MOST_PANELS]]
+        values = [explanation.reference_values(feature) for feature in features]
+        title = f"{explanation.title}: compared with {counted(len(explanation.reference_positions), 'row')}"
+        if len(features) < len(telling):
+            title += f" ({len(features)} of {len(telling)} circumstances)"
+        return cls(features, values, explanation.leading.weights, title).plot(ax)
+
+    def plot(self, ax: Any = None) -> ContextProfileDisplay:
+        """Draws, into new axes or into the caller's."""
+        self.figure_, self.axes_ = style.figure_axes(ax, len(self.features), 3, (2.9, 2.2))
+        for axes, feature, values in zip(self.axes_, self.features, self.values, strict=True):
+            bars = context_bars(feature, values, self.weights)
+            if bars.edges is None:
+                _draw_categories(axes, bars)
+            else:
+                _draw_numbers(axes, feature, bars, bars.edges)
+            name = style.wrapped(feature.title, 26, n_lines=2)
+            axes.set_title(name, **style.text_options(name), loc="left", weight="bold")
+            axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+            axes.yaxis.set_major_locator(MaxNLocator(4))
+            axes.tick_params(labelsize=style.SMALL)
+            style.bare(axes)
+        if ax is None:
+            handles = [
+                Patch(facecolor=style.PALE_GREY, label="rows compared with"),
+                Patch(facecolor=style.BLUE, label="as much as they count"),
+                Patch(facecolor=style.VERMILION, label="the row's own bin"),
+            ]
+            style.crown(self.figure_, self.title, handles, 3 if len(self.features) > 1 else 1)
+        return self
+
+
+def _draw_numbers(ax: Any, feature: ContextFeature, bars: Bars, edges: Floats) -> None:
+    _draw_bars(ax, (edges[:-1] + edges[1:]) / 2, np.diff(edges), bars)
+    style.format_axis(ax.xaxis, feature.format, 2 if feature.format.kind is Kind.TIME else 5)
+    if bars.notes:
+        ax.set_title(", ".join(bars.notes), loc="right", fontsize=style.SMALL, color=style.GREY)
+
+
+def _draw_categories(ax: Any, bars: Bars) -> None:
+    places = np.arange(len(bars.labels), dtype=float)
+    _draw_bars(ax, places, np.full(len(places), 0.85), bars)
+    style.name_places(ax, places, list(bars.labels), longest=14, room=26)
+
+
+def _draw_bars(ax: Any, places: Floats, widths: Floats, bars: Bars) -> None:
+    shares, weighted, own = bars.shares, bars.weighted, bars.own
+    colors = [style.VERMILION if i == own else style.BLUE for i in range(len(places))]
+    ax.bar(places, shares, widths * 0.96, color=style.PALE_GREY, linewidth=0)
+    ax.bar(places, weighted, widths * 0.6, color=colors, linewidth=0)
+    if own is not None:
+        # Below the axis, so that it is seen where the bar is empty.
+        ax.plot(
+            places[own],
+            0,
+            marker="^",
+            markersize=7,
+            color=style.VERMILION,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            clip_on=False,
+            zorder=5,
+            linestyle="none",
+        )
+    if len(places) < 3:
+        # A single bar is no wall.
+        ax.set_xlim(places.mean() - 1.5 * widths.max(), places.mean() + 1.5 * widths.max())
+    ax.set_ylim(0, max(float(shares.max()), float(weighted.max()), 0.01) * 1.08)

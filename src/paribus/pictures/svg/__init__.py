@@ -1,0 +1,1 @@
+"""Pictures as SVG, for the report: no scripts, everything escaped, colors by class."""

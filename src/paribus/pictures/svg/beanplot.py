@@ -1,0 +1,103 @@
+"""The anomaly beanplot of one feature: what was expected, and what the value is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+
+from paribus.pictures.geometry import bean_window
+from paribus.pictures.svg import elements as svg
+
+if TYPE_CHECKING:
+    from paribus.explain.facts import BehaviorFeature
+
+WIDTH, HEIGHT = 176, 232
+TOP, BOTTOM = 10, HEIGHT - 10
+# The axis has the room that its labels need, within these bounds; the bean has the rest.
+NARROWEST_AXIS, WIDEST_AXIS = 50.0, 100.0
+ROOM_FOR_LABELS = 42
+TICK, BOX = 0.45, 0.17
+# A value off the axis has a strip of its own, of this height, behind a break.
+STRIP = 26
+N_POINTS = 36
+
+
+def beanplot(feature: BehaviorFeature) -> Markup:
+    """The density, the percentiles, the quartiles and the value, as in the pictures of `paribus.plots`."""
+    taus = feature.percentiles
+    low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
+    over, under = feature.value > high, feature.value < low
+    y = svg.Scale(low, high, BOTTOM - 6 - STRIP * under, TOP + 6 + STRIP * over)
+    whole = feature.format.decimals == 0 and not feature.format.scientific
+    marks = svg.ticks(low, high, 5, whole=whole)
+    labels = svg.tick_texts(feature.format, marks, ROOM_FOR_LABELS)
+    widest = max((svg.text_width(label, svg.LETTER_SIZE) for label in labels), default=0.0)
+    axis = min(WIDEST_AXIS, max(NARROWEST_AXIS, widest + 9))
+    middle, half = (axis + WIDTH - 2) / 2, (WIDTH - axis - 10) / 2
+    at = np.linspace(max(low, taus[0]), min(high, taus[-1]), N_POINTS)
+    widths = half * feature.bean(at)
+    heights = np.array([y(value) for value in at])
+    bean = svg.polygon(np.append(middle + widths, middle - widths[::-1]), np.append(heights, heights[::-1]))
+    if not widths.any():
+        # One value: the bean is a bar.
+        bean = svg.box(middle - half, y(taus[0]) - 4, 2 * half, 8)
+    first, third = np.percentile(taus, [25, 75], method="inverted_cdf")
+    shown = taus[(taus >= low) & (taus <= high)]
+    places = dict.fromkeys(svg.short(y(tau)) for tau in shown)
+    return svg.picture(
+        WIDTH,
+        HEIGHT,
+        f"{feature.text}, {feature.direction}; expected: {feature.expectation}",
+        svg.path(bean, "bean"),
+        svg.path(
+            "".join(f"M{svg.short(middle - TICK * half)} {place}h{svg.short(2 * TICK * half)}" for place in places),
+            "tau",
+        ),
+        svg.path(svg.box(middle - BOX * half, y(third), 2 * BOX * half, y(first) - y(third)), "box"),
+        svg.line(middle - BOX * half, y(feature.median), middle + BOX * half, y(feature.median), "median"),
+        *_axis(axis, marks, labels, y, over=over, under=under),
+        *_hidden(axis, int((taus > high).sum()), int((taus < low).sum())),
+        *_value(feature, axis, y, over=over, under=under),
+        class_="beanplot",
+    )
+
+
+def _axis(
+    axis: float, values: list[float], labels: list[str], y: svg.Scale, *, over: bool, under: bool
+) -> list[Markup]:
+    ways = "".join(f"M{svg.short(axis - 4)} {svg.short(y(value))}h4" for value in values)
+    parts = [svg.path(f"M{svg.short(axis)} {TOP}V{BOTTOM}{ways}", "axis")]
+    parts += [svg.text(axis - 7, y(value) + 4, label, "e") for value, label in zip(values, labels, strict=True)]
+    if over or under:
+        at = TOP + STRIP - 6 if over else BOTTOM - STRIP + 6
+        parts.append(svg.path(svg.box(axis - 2, at - 2, 4, 4), "gap"))
+        parts.append(svg.path(f"M{svg.short(axis - 4)} {at}l8-4M{svg.short(axis - 4)} {at + 4}l8-4", "axis"))
+    return parts
+
+
+def _value(feature: BehaviorFeature, axis: float, y: svg.Scale, *, over: bool, under: bool) -> list[Markup]:
+    if not np.isfinite(feature.value):
+        return []
+    at = TOP + 6 if over else BOTTOM - 6 if under else y(feature.value)
+    arrow = "↑ " if over else "↓ " if under else ""
+    # On the side of the middle, where there is room.
+    below = at < (TOP + BOTTOM) / 2
+    room = WIDTH - axis - 10 - svg.text_width(arrow, svg.LETTER_SIZE)
+    words = f"{arrow}{svg.number_text(feature.format, feature.value, room)}"
+    return [
+        svg.line(axis + 4, at, WIDTH - 6, at, "actual"),
+        svg.text(WIDTH - 6, at + (15 if below else -6), words, "value e"),
+    ]
+
+
+def _hidden(axis: float, above: int, below: int) -> list[Markup]:
+    words = [(above, TOP + 2, "↑"), (below, BOTTOM, "↓")]
+    return [svg.text(axis + 6, place, f"{arrow} {count} more", "minor") for count, place, arrow in words if count]
+
+
+def bar(share: float) -> Markup:
+    """A partial score as a bar on its way to the cap; the number stands beside it."""
+    percent = 100 * min(1.0, max(0.0, share))
+    return svg.tag("svg", svg.tag("rect", width=f"{percent:.0f}%", height="100%"), class_="bar", aria_hidden="true")

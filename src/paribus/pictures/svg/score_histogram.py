@@ -1,0 +1,110 @@
+"""How the scores of all rows are distributed, and where the threshold lies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from markupsafe import Markup
+
+from paribus._common.arrays import Floats
+from paribus._common.text import score_text
+from paribus.pictures.svg import elements as svg
+
+WIDTH, HEIGHT = 360, 300
+LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 6, 34, HEIGHT - 40
+N_BINS = 36
+# Where the highest score is so many times the threshold, the axis ends before it.
+LONGEST_TAIL = 8.0
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Scores in bins: those from `first_flagged` on are above the threshold."""
+
+    edges: Floats = field(repr=False)
+    counts: tuple[int, ...]
+    first_flagged: int
+    threshold: float
+    n_beyond: int
+    """Rows that lie beyond the end; they count in the last bin."""
+
+
+def score_bins(scores: Floats, threshold: float) -> Histogram:
+    """Bins of equal width, with the threshold between two of them where it can be.
+
+    >>> score_bins(np.array([0.0, 1.0, 2.0, 9.0]), threshold=3.0).first_flagged
+    12
+    """
+    highest = float(scores.max())
+    end = max(highest, threshold if threshold < 2 * highest else 0.0) or 1.0
+    if threshold > 0 and end > LONGEST_TAIL * threshold:
+        end = LONGEST_TAIL * threshold
+    # Scores next to nothing must not make a width of nothing.
+    width = max(end / N_BINS, 1e-300)
+    if threshold >= width:
+        width = threshold / math.ceil(threshold / width)
+    n_bins = max(1, math.ceil(end / width - 1e-9))
+    edges = width * np.arange(n_bins + 1, dtype=np.float64)
+    inside = np.minimum(scores, edges[-1])
+    # A score at the threshold itself is not above it: bins hold their upper end.
+    places = np.clip(np.ceil(inside / width - 1e-9).astype(np.int64) - 1, 0, n_bins - 1)
+    first_flagged = min(n_bins, round(threshold / width)) if threshold >= width else (0 if threshold < 0 else 1)
+    counts = np.bincount(places, minlength=n_bins)
+    return Histogram(
+        edges, tuple(int(count) for count in counts), first_flagged, threshold, int((scores > edges[-1] * 1.001).sum())
+    )
+
+
+def score_histogram(scores: Floats, threshold: float) -> Markup:
+    """The bars; on a logarithmic axis if a few rows would vanish beside many."""
+    bins = score_bins(scores, threshold)
+    most = max(bins.counts)
+    x = svg.Scale(0.0, float(bins.edges[-1]), LEFT, RIGHT)
+    logarithmic = most > 60
+    if logarithmic:
+        # One row has a bar of some height, no row has none.
+        steps = [10.0**power for power in range(math.floor(math.log10(most)) + 1)]
+        scale = svg.Scale(math.log10(0.6), math.log10(most), BOTTOM, TOP)
+    else:
+        steps = [value for value in svg.ticks(0, most, 4, whole=True) if value > 0]
+        scale = svg.Scale(0.0, most, BOTTOM, TOP)
+
+    def y(count: float) -> float:
+        return scale(math.log10(count)) if logarithmic else scale(count)
+
+    below = above = ""
+    for i, count in enumerate(bins.counts):
+        if count:
+            left, width = x(bins.edges[i]), x(bins.edges[i + 1]) - x(bins.edges[i])
+            bar = svg.box(left + 0.5, y(count), max(0.5, width - 1), BOTTOM - y(count))
+            below, above = (below + bar, above) if i < bins.first_flagged else (below, above + bar)
+    parts = []
+    for step in steps:
+        parts.append(svg.line(LEFT, y(step), RIGHT, y(step), "grid"))
+        parts.append(svg.text(LEFT - 6, y(step) + 4, f"{step:,.0f}", "e"))
+    parts += [svg.path(below, "counted"), svg.path(above, "own"), svg.line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
+    for value in svg.ticks(0.0, float(bins.edges[-1]), 6):
+        words = f"{value:,.10g}"
+        parts.append(
+            svg.text(min(x(value), WIDTH - svg.text_width(words, svg.LETTER_SIZE) / 2), BOTTOM + 16, words, "m")
+        )
+    parts.append(svg.text(RIGHT, HEIGHT - 6, "anomaly score →", "e name"))
+    parts.append(svg.text(0, 12, "↑ rows, logarithmic" if logarithmic else "↑ rows", "name"))
+    n_flagged = int((scores > threshold).sum())
+    if 0 <= threshold <= bins.edges[-1] * (1 + 1e-9):
+        at = x(threshold)
+        words = f"threshold {score_text(threshold)}"
+        # Beside the line, on the side that has room.
+        fits = at + svg.text_width(words, svg.LETTER_SIZE) + 6 <= WIDTH
+        parts.append(svg.line(at, TOP - 12, at, BOTTOM, "threshold"))
+        parts.append(svg.text(at + (5 if fits else -5), TOP - 4, words, "value" if fits else "value e"))
+    if bins.n_beyond:
+        parts.append(svg.text(RIGHT, TOP + 14, f"{bins.n_beyond:,} beyond →", "minor e"))
+    label = (
+        f"Distribution of {len(scores):,} scores, from {score_text(scores.min())} to {score_text(scores.max())}, "
+        f"half of them below {score_text(float(np.median(scores)))}; "
+        f"{n_flagged:,} above the threshold of {score_text(threshold)}"
+    )
+    return svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide")

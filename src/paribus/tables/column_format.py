@@ -1,0 +1,155 @@
+"""Numbers, moments and categories as a person reads them, in the units and the precision of their column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+from paribus._common.text import MAX_TEXT_LENGTH, plain
+from paribus.tables.column import Kind, is_missing
+from paribus.tables.table import Table
+
+# Values that are enough to see the precision of a column.
+SAMPLE_SIZE = 10_000
+MAX_DECIMALS = 4
+# Digits of a number in all: nobody reads more, and the last ones are noise.
+MAX_DIGITS = 12
+# Decimals added at most to make two numbers look different.
+MAX_EXTRA_DECIMALS = 9
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+MINUTE, DAY = 60_000_000, 86_400_000_000
+"""In microseconds."""
+# Moments with a time zone are converted one by one.
+MAX_ZONED_SAMPLE = 500
+
+
+@dataclass(frozen=True)
+class ColumnFormat:
+    """How the values of one column are written."""
+
+    kind: Kind
+    decimals: int = 0
+    title: str = ""
+    """What texts call the column: its name on one line, or its position."""
+    grouped: bool = True
+    """Whether thousands are set apart: 2,040 minutes, but the year 2026."""
+    scientific: bool = False
+    is_duration: bool = False
+    pattern: str = "%Y-%m-%d"
+    """Of moments in time: as much of the clock as the column uses."""
+    zone: tzinfo | None = None
+    """The time zone of moments; None if they have none."""
+
+    @classmethod
+    def fit(cls, table: Table, position: int, numbers: Floats | None) -> ColumnFormat:
+        """The format of a column: by its values, as numbers, or None if it holds categories."""
+        return replace(cls._fit_values(table, position, numbers), title=_title(table, position))
+
+    @classmethod
+    def _fit_values(cls, table: Table, position: int, numbers: Floats | None) -> ColumnFormat:
+        if numbers is None:
+            return cls(Kind.CATEGORICAL)
+        known = numbers[~np.isnan(numbers)]
+        known = known[:: max(1, len(known) // SAMPLE_SIZE)]
+        if table.kind(position) is Kind.TIME:
+            example = table.example(position)
+            zone = getattr(example, "tzinfo", None)
+            offsets = known
+            if zone is not None:
+                moments = [EPOCH + timedelta(microseconds=value) for value in known[:MAX_ZONED_SAMPLE]]
+                offsets = np.array([(m.astimezone(zone).replace(tzinfo=UTC) - EPOCH) / MICROSECOND for m in moments])
+            pattern = "%Y-%m-%d"
+            if (offsets % DAY != 0).any():
+                pattern += " %H:%M:%S" if (offsets % MINUTE != 0).any() else " %H:%M"
+            return cls(
+                Kind.TIME, is_duration=isinstance(example, timedelta | np.timedelta64), pattern=pattern, zone=zone
+            )
+        return cls._fit_numbers(known)
+
+    @classmethod
+    def _fit_numbers(cls, known: Floats) -> ColumnFormat:
+        if known.size == 0:
+            return cls(Kind.NUMERIC)
+        # One extreme value must not decide how all others look.
+        low, high = np.percentile(known, [2, 98], method="inverted_cdf")
+        central = known[(known >= low) & (known <= high)]
+        largest = float(np.abs(central).max())
+        spread = float(high - low) or largest
+        if 0 < spread < 1e-6 or largest >= 1e21:
+            return cls(Kind.NUMERIC, scientific=True)
+        n_digits = math.floor(math.log10(largest)) + 1 if largest >= 1 else 1
+        for decimals in range(min(MAX_DECIMALS, max(0, MAX_DIGITS - n_digits)) + 1):
+            error = np.abs(np.round(central, decimals) - central)
+            if (error <= 1e-9 * np.maximum(1.0, np.abs(central))).all():
+                whole = decimals == 0
+                return cls(Kind.NUMERIC, decimals, grouped=not (whole and low >= 1800 and high <= 2200))
+        # Three digits of what differs from row to row.
+        return cls(Kind.NUMERIC, min(12, max(0, 2 - math.floor(math.log10(spread)))))
+
+    def __call__(self, value: Any, longest: int = MAX_TEXT_LENGTH) -> str:
+        """One value as text; a category has no more letters than `longest`."""
+        if is_missing(value):
+            return "missing"
+        if self.kind is Kind.CATEGORICAL:
+            return _category(value, longest)
+        if self.kind is Kind.TIME:
+            return self._moment(float(value))
+        if self.scientific or abs(value) >= 1e21:
+            return f"{value:.{self.decimals or 3}g}"
+        text = f"{value:,.{self.decimals}f}" if self.grouped else f"{value:.{self.decimals}f}"
+        if float(text.replace(",", "")) != 0:
+            return text
+        # Not -0.0, and not nothing for what is just small.
+        return text.removeprefix("-") if value == 0 else f"{value:.3g}"
+
+    def tick(self, value: float) -> str:
+        """A round value on an axis: as many digits as it needs.
+
+        >>> ColumnFormat(Kind.NUMERIC, decimals=3).tick(2500.0)
+        '2,500'
+        """
+        if self.kind is Kind.TIME:
+            return self._moment(value)
+        text = f"{value:.4g}" if self.scientific else f"{value:,.10g}" if self.grouped else f"{value:.10g}"
+        return "0" if text == "-0" else text
+
+    def telling_apart(self, *numbers: float) -> ColumnFormat:
+        """The same format, with more decimals if two of these numbers would otherwise look alike."""
+        if self.kind is not Kind.NUMERIC:
+            return self
+        distinct = {number for number in numbers if number == number}
+        finer = self
+        for _ in range(MAX_EXTRA_DECIMALS):
+            if len({finer(number) for number in distinct}) == len(distinct):
+                break
+            finer = replace(finer, decimals=finer.decimals + (4 if finer.scientific and finer.decimals == 0 else 1))
+        return finer
+
+    def _moment(self, microseconds: float) -> str:
+        duration = timedelta(microseconds=microseconds)
+        if self.is_duration:
+            return f"-{-duration}" if duration < timedelta(0) else str(duration)
+        try:
+            moment = EPOCH + duration
+        except OverflowError:
+            return str(np.datetime64(int(microseconds), "us"))
+        if self.zone is None:
+            return f"{moment:{self.pattern}}"
+        text = f"{moment.astimezone(self.zone):{self.pattern}%z}"
+        return text.replace("+0000", " UTC") if text.endswith("+0000") else text
+
+
+def _title(table: Table, position: int) -> str:
+    return f"column {position}" if table.names is None else plain(table.names[position]) or "(no name)"
+
+
+def _category(value: Any, longest: int) -> str:
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    return plain(value, longest) or "(empty)"

@@ -1,0 +1,85 @@
+"""Typed columns as the arrays that the engine takes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+from paribus.tables.column import Kind, what_is
+from paribus.tables.table import Table
+
+
+@dataclass(frozen=True)
+class ContextEncoding:
+    """The contextual features of the fitted table: which of them are categories, and the code of each category.
+
+    Numbers stay as they are. A category becomes its place in the sorted list of fitted categories, so that codes do not
+    depend on the order of the rows; one that was not there at fit gets a code that no fitted row has.
+    """
+
+    codes: list[dict[Hashable, int] | None]
+    """One per feature: None for numbers."""
+    held: list[str]
+    """One per feature: what it held at fit, so that dates are not taken for numbers."""
+
+    @classmethod
+    def fit(cls, table: Table, positions: list[int], categorical: frozenset[int]) -> ContextEncoding:
+        """Learns the categories."""
+        codes = [_number_categories(table, p) if p in categorical else None for p in positions]
+        return cls(codes, [table.holds(p) for p in positions])
+
+    @property
+    def categorical(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+        """1 for each feature of categories, 0 for each of numbers."""
+        return np.array([codes is not None for codes in self.codes], dtype=np.uint8)
+
+    def encode(self, table: Table, positions: list[int]) -> Floats:
+        """Rows x features."""
+        columns = [
+            _numbers(table, position, held) if codes is None else _encode_categories(table, position, codes)
+            for position, codes, held in zip(positions, self.codes, self.held, strict=True)
+        ]
+        return np.ascontiguousarray(np.column_stack(columns))
+
+
+def encode_behavior(table: Table, positions: list[int]) -> Floats:
+    """Rows x features, NaN where a value is missing."""
+    return np.ascontiguousarray(np.column_stack([_numbers(table, position) for position in positions]))
+
+
+def _numbers(table: Table, position: int, held: str = Kind.NUMERIC.value) -> Floats:
+    if not table.has_values(position):
+        return np.full(table.n_rows, np.nan)
+    if (holds := table.holds(position)) != held:
+        raise TypeError(_changed(table, position, held, holds))
+    return table.numbers(position)
+
+
+def _changed(table: Table, position: int, held: str, holds: str) -> str:
+    return f"column {table.label(position)} held {held} at fit and holds {holds} here: convert it"
+
+
+def _number_categories(table: Table, position: int) -> dict[Hashable, int]:
+    distinct = {value for value in table.categories(position) if value is not None}
+    return {value: code for code, value in enumerate(sorted(distinct, key=_sort_key))}
+
+
+def _sort_key(value: Hashable) -> tuple[str, Hashable]:
+    return ("", value) if not isinstance(value, str) else ("text", value)
+
+
+def _encode_categories(table: Table, position: int, codes: dict[Hashable, int]) -> Floats:
+    values = table.categories(position)
+    distinct = {value for value in values if value is not None}
+    known = {what_is(value) for value in codes}
+    found = {what_is(value) for value in distinct}
+    # One and zero are as good as true and false.
+    if known and found and not known & found and not distinct <= codes.keys():
+        raise TypeError(_changed(table, position, " and ".join(sorted(known)), " and ".join(sorted(found))))
+    unseen = len(codes)
+    return np.fromiter(
+        (np.nan if value is None else codes.get(value, unseen) for value in values), dtype=np.float64, count=len(values)
+    )

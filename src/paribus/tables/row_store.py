@@ -1,0 +1,96 @@
+"""The rows of a fitted table, wherever they are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from paribus._common.arrays import Floats, Positions
+from paribus.tables.table import Table
+
+Rows: TypeAlias = Positions | slice
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """What explanations and reports need to know about all values of a column."""
+
+    n_rows: int
+    n_missing: int
+    order_statistics: Floats = field(repr=False)
+    """The values that are not missing, in ascending order: all of them, or an evenly spaced part."""
+    category_shares: Floats | None = field(default=None, repr=False)
+    """By code: the share of all rows, with missing values last. None for a column of numbers."""
+
+    @classmethod
+    def of(cls, values: Floats, n_categories: int | None = None) -> ColumnSummary:
+        """Summarizes a column of numbers, or of category codes if the number of categories is given."""
+        missing = np.isnan(values)
+        shares = None
+        if n_categories is not None:
+            codes = np.where(missing, n_categories, values).astype(np.int64)
+            weights = np.full(len(values), 1.0 / len(values))
+            shares = np.asarray(np.bincount(codes, weights, minlength=n_categories + 1), dtype=np.float64)
+        return cls(len(values), int(missing.sum()), np.sort(values[~missing]), shares)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether any value is not missing."""
+        return self.n_missing < self.n_rows
+
+    @property
+    def lowest(self) -> float:
+        """The smallest value."""
+        return float(self.order_statistics[0])
+
+    @property
+    def highest(self) -> float:
+        """The largest value."""
+        return float(self.order_statistics[-1])
+
+    @cached_property
+    def median(self) -> float:
+        """The median of the values."""
+        return float(np.median(self.order_statistics))
+
+    @property
+    def typical(self) -> float:
+        """The median of numbers, or the code of the most frequent category; NaN if there are no values."""
+        if not self.has_values:
+            return np.nan
+        return self.median if self.category_shares is None else float(np.argmax(self.category_shares[:-1]))
+
+    def share_between(self, low: float, high: float) -> float:
+        """The share of the values that lie in a closed interval."""
+        values = self.order_statistics
+        return float((values.searchsorted(high, "right") - values.searchsorted(low, "left")) / len(values))
+
+
+class RowStore(Protocol):
+    """Gives rows of the fitted table by position, and summaries of its columns.
+
+    What asks it must not assume that the whole table is in memory.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """The number of fitted rows."""
+
+    @property
+    def original(self) -> Table:
+        """The table as the caller gave it."""
+
+    def context(self, rows: Rows) -> Floats:
+        """Contextual features of some rows as the methods take them: [row][feature], categories as codes."""
+
+    def behavior(self, rows: Rows) -> Floats:
+        """Behavioral features of some rows: [row][feature]."""
+
+    def context_summary(self, feature: int) -> ColumnSummary:
+        """A summary of one contextual feature."""
+
+    def behavior_summary(self, feature: int) -> ColumnSummary:
+        """A summary of one behavioral feature."""
