@@ -35,7 +35,7 @@ from paribus.detectors.qcad import DEFAULT_NEIGHBORS
 from paribus.evaluation import average_precision
 from paribus.evaluation.experiments import paper_sets
 from paribus.evaluation.results import MARKS, Mean, is_generated, paper_means, verdict
-from paribus.methods import scores as scoring
+from paribus.methods.scores import mean_score
 from paribus.methods.qcad.forest_plan import ForestPlan
 from paribus.methods.qcad.model import make_engine, rescale
 
@@ -76,7 +76,7 @@ class PublishedQCAD(Baseline):
             scale_tails=True,
         )
         raw = np.array([self._partial_scores(rows, place, group, plan) for place, group in enumerate(groups)])
-        return scoring.total(rescale(raw, usual.clip))
+        return mean_score(rescale(raw, usual.clip))
 
     def _partial_scores(self, rows: Rows, place: int, group: npt.NDArray[np.int64], plan: ForestPlan) -> Floats:
         """Those of one row, given its reference group: an engine whose table is the group, asked about this row."""

@@ -15,6 +15,7 @@
 #include "kernels/kernel.hpp"
 #include "kernels/path_forest.hpp"
 #include "qcad/qcad_engine.hpp"
+#include "surprise/evidence.hpp"
 #include "surprise/table_forest.hpp"
 #include "surprise/whole_column.hpp"
 
@@ -60,10 +61,11 @@ std::vector<paribus::FeatureKind> kinds(const Input<std::uint8_t, 1> &categorica
 
 class QcadEngine {
 public:
-    QcadEngine(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical, const Input<double, 2> &behavior,
-           const Input<std::uint32_t, 1> &tie_order, const Input<std::uint8_t, 2> &multiplicities,
-           const std::optional<Input<std::uint16_t, 3>> &feature_order, std::size_t max_features,
-           std::uint32_t min_samples_split, std::size_t n_quantiles, bool scale_tails)
+    QcadEngine(const Input<double, 2> &context, const Input<std::uint8_t, 1> &categorical,
+               const Input<double, 2> &behavior, const Input<std::uint32_t, 1> &tie_order,
+               const Input<std::uint8_t, 2> &multiplicities,
+               const std::optional<Input<std::uint16_t, 3>> &feature_order, std::size_t max_features,
+               std::uint32_t min_samples_split, std::size_t n_quantiles, bool scale_tails)
         : table_(n_rows(context, categorical, behavior, tie_order), tie_order.data(), kinds(categorical),
                  context.data(), behavior.shape(0), behavior.data()),
           index_(table_.n_rows(), columns(table_)) {
@@ -327,6 +329,16 @@ public:
         return result;
     }
 
+    Output<double, 2> atoms(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted, std::size_t n_threads,
+                            const nb::object &progress) const {
+        const paribus::AskedRows asked = check(rows, fitted);
+        auto result = new_array<double, 2>({asked.n_rows, 2 * forest_->n_pairs()});
+        const paribus::Tick tick = python_tick(progress);
+        const nb::gil_scoped_release released;
+        paribus::find_atoms(asked, *forest_, result.data(), n_threads, tick);
+        return result;
+    }
+
     Output<double, 1> weights(const Input<double, 1> &row, std::int64_t fitted) const {
         require(row.shape(0) == table_.n_features(), "row: one value per feature");
         require(fitted < static_cast<std::int64_t>(table_.n_rows()), "an unknown fitted row");
@@ -336,7 +348,8 @@ public:
         return result;
     }
 
-private:
+    const paribus::TableForest &get() const { return *forest_; }
+
     paribus::AskedRows check(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted) const {
         require(rows.shape(1) == table_.n_features(), "rows: [row][feature] as fitted");
         require(fitted.shape(0) == rows.shape(0), "fitted: one fitted row, or -1, for each row");
@@ -346,9 +359,72 @@ private:
         return {rows.shape(0), rows.data(), fitted.data()};
     }
 
+private:
     const paribus::FeatureTable &table_;
     std::unique_ptr<paribus::TableForest> forest_;
 };
+
+/// How a column is smoothed: everything that does not depend on the row.
+class Smoothing {
+public:
+    Smoothing(const std::string &shape, double center, double unit, double width, double surprise_width,
+              double resolution, double tail_probability) {
+        require(shape == "plain" || shape == "asinh" || shape == "log", "shape: plain, asinh or log");
+        require(unit > 0.0 && width > 0.0 && surprise_width > 0.0 && resolution >= 0.0, "units and widths: above 0");
+        require(tail_probability > 0.0 && tail_probability < 1.0, "tail_probability: between 0 and 1");
+        using Kind = paribus::ColumnShape::Kind;
+        const Kind kind = shape == "plain" ? Kind::plain : shape == "asinh" ? Kind::inverse_sinh : Kind::logarithm;
+        parameters_ = {{kind, center, unit}, width, surprise_width, resolution, tail_probability};
+    }
+
+    const paribus::EvidenceParameters &get() const { return parameters_; }
+
+    Output<double, 1> transformed(const Input<double, 1> &values) const {
+        auto result = new_array<double, 1>({values.shape(0)});
+        for (std::size_t i = 0; i < values.shape(0); ++i) {
+            result.data()[i] = parameters_.shape.transformed(values.data()[i]);
+        }
+        return result;
+    }
+
+    Output<double, 1> slopes(const Input<double, 1> &values) const {
+        auto result = new_array<double, 1>({values.shape(0)});
+        for (std::size_t i = 0; i < values.shape(0); ++i) {
+            result.data()[i] = parameters_.shape.slope(values.data()[i]);
+        }
+        return result;
+    }
+
+private:
+    paribus::EvidenceParameters parameters_;
+};
+
+using View = std::tuple<const Forest *, std::optional<Input<double, 1>>, double, double, double>;
+
+std::tuple<Output<double, 1>, Output<double, 2>> column_evidence(
+    const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
+    const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
+    const nb::object &progress) {
+    require(!views.empty(), "one view or more");
+    paribus::AskedRows asked = {};
+    std::vector<paribus::SmoothView> smooth;
+    for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
+        asked = forest->check(rows, fitted);
+        require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
+        require(share >= 0.0 && min_width > 0.0 && min_deviation > 0.0, "share: not below 0; least widths: above 0");
+        smooth.push_back({&forest->get(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
+    }
+    require(values.shape(0) == asked.n_rows, "values: one per row");
+    auto evidence = new_array<double, 1>({asked.n_rows});
+    auto surprises = new_array<double, 2>({asked.n_rows, views.size()});
+    const paribus::Tick tick = python_tick(progress);
+    {
+        const nb::gil_scoped_release released;
+        paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
+                               n_threads, tick);
+    }
+    return {evidence, surprises};
+}
 
 std::vector<std::string> kernel_names() {
     std::vector<std::string> names;
@@ -381,8 +457,8 @@ NB_MODULE(_core, m) {
              "progress"_a = nb::none(),
              "Partial scores [row][feature]; percentiles [row][feature][quantile]; how much each neighbour counts "
              "[row][feature][k], 1 in all; fitted rows [row][k], nearest first, and their distances.")
-        .def("neighbors", &QcadEngine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
-             "Fitted rows, nearest first, and their distances.");
+        .def("neighbors", &QcadEngine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1,
+             "progress"_a = nb::none(), "Fitted rows, nearest first, and their distances.");
 
     nb::class_<FeatureTable>(m, "FeatureTable", "A table that forests grow over: [feature][row].")
         .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &>(), "columns"_a, "categorical"_a)
@@ -401,8 +477,23 @@ NB_MODULE(_core, m) {
              "Minus the logarithm of each row's smooth density at a value.")
         .def("quantiles", &Forest::quantiles, "rows"_a, "fitted"_a, "n"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "The quantiles of each row's distribution at the middles of n equal shares: [row][n].")
+        .def("atoms", &Forest::atoms, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
+             "Values that represent each row's distribution, all alike: two of each tree asked.")
         .def("weights", &Forest::weights, "row"_a, "fitted"_a,
              "How much each fitted row counts in the distribution of one row, 1 in all.");
+
+    nb::class_<Smoothing>(m, "Smoothing", "How the distributions of a column are smoothed.")
+        .def(nb::init<const std::string &, double, double, double, double, double, double>(), "shape"_a, "center"_a,
+             "unit"_a, "width"_a, "surprise_width"_a, "resolution"_a, "tail_probability"_a)
+        .def("transformed", &Smoothing::transformed, "values"_a, "Values on the scale on which they are smoothed.")
+        .def("slopes", &Smoothing::slopes, "values"_a, "The derivative of that scale at some values.");
+
+    m.def(
+        "column_evidence", &column_evidence, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a,
+        "n_threads"_a = 1, "progress"_a = nb::none(),
+        "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; and minus the "
+        "logarithm of its density in each view, [row][view]. A view is a forest, what to add to its values by row, its "
+        "share, the least kernel width, and the least deviation.");
 
     m.def(
         "column_surprises",

@@ -14,6 +14,8 @@
     void grow_paths(const PathForestTask &, std::size_t);                                                         \
     double mean_deviation(const WeightedSteps &);                                                                 \
     double student_sum(const WeightedSteps &, double, double);                                                    \
+    void student_sums(const float *, const float *, const float *, std::size_t, const float *, std::size_t,       \
+                      float *);                                                                                   \
     double student_sum(const double *, std::size_t, double, double);                                              \
     constexpr Kernel kernel = {#build,                                                                            \
                                gower_distances,                                                                   \
@@ -22,6 +24,7 @@
                                grow_paths,                                                                        \
                                mean_deviation,                                                                    \
                                student_sum,                                                                       \
+                               student_sums,                                                                      \
                                student_sum};                                                                      \
     }
 

@@ -71,6 +71,21 @@ double student_sum(const WeightedSteps &distribution, double at, double scale) {
     return exact;
 }
 
+void student_sums(const float *atoms, const float *inverse_widths, const float *weights, std::size_t n, const float *at,
+                  std::size_t n_at, float *sums) {
+    const Floats one = Floats::all(1.0f);
+    for (std::size_t place = 0; place < n_at; ++place) {
+        const Floats here = Floats::all(at[place]);
+        Floats parts;
+        for (std::size_t i = 0; i < n; i += n_lanes) {
+            const Floats distance = (here - load(atoms + i)) * load(inverse_widths + i);
+            const Floats term = one + distance * distance;
+            parts += load(weights + i) / (term * term);
+        }
+        sums[place] = static_cast<float>(sum(parts));
+    }
+}
+
 double student_sum(const double *values, std::size_t n, double at, double scale) {
     const Lanes<double> place = Lanes<double>::all(at);
     const Lanes<double> scales = Lanes<double>::all(short_scale(scale));

@@ -27,6 +27,14 @@ double mean_deviation(const WeightedSteps &distribution);
 /// units of its peak, so 1 at most. To about six digits, however small it is.
 double student_sum(const WeightedSteps &distribution, double at, double scale);
 
+/// At several places, the weighted sum of Student's t with 3 degrees of freedom around atoms of different widths: each
+/// atom counts its weight times the density in units of the peak. In single precision.
+///
+/// @param inverse_widths by atom: 1 / (sqrt(3) * width)
+/// @param n              a multiple of `WeightedSteps::lot`
+void student_sums(const float *atoms, const float *inverse_widths, const float *weights, std::size_t n, const float *at,
+                  std::size_t n_at, float *sums);
+
 /// The same around values that count 1 each, to full precision.
 double student_sum(const double *values, std::size_t n, double at, double scale);
 

@@ -19,13 +19,10 @@ namespace paribus {
 
 namespace {
 
-constexpr int target_bits = 30;
 // Rows that go down one tree before the next is fetched from memory.
 constexpr std::size_t rows_per_block = 2048;
 constexpr std::size_t step_lot = 8;
 static_assert(step_lot <= WeightedSteps::lot);
-// Steps are whole numbers around 0.
-constexpr double middle = 1 << (target_bits - 1);
 
 /// Draws two samples of `n` rows each that have none in common, both in ascending order.
 void draw(const std::vector<std::uint32_t> &rows, std::size_t n, Random &random, std::vector<std::uint32_t> &first,
@@ -82,6 +79,9 @@ TableForest::TableForest(const FeatureTable &table, const TreeParameters &parame
                     std::vector<std::int32_t> &members = members_[2 * pair + i];
                     members.reserve(n_sample + step_lot);
                     for (const std::uint32_t row : trees[2 * pair + i]->rows()) members.push_back(steps[row]);
+                    for (const TableTree::Leaf &leaf : trees[2 * pair + i]->leaves()) {
+                        std::sort(members.begin() + leaf.first, members.begin() + leaf.first + leaf.n_rows);
+                    }
                     // The last leaf is read by lots, too.
                     members.resize(n_sample + step_lot);
                 }
@@ -106,19 +106,43 @@ void TableForest::Distribution::add(const std::int32_t *steps, std::size_t n, fl
     n_ += n;
 }
 
-WeightedSteps TableForest::Distribution::finish() {
+WeightedSteps TableForest::Distribution::gather(const TableForest &forest, std::int64_t fitted,
+                                                const TableTree::Leaf *leaves, std::size_t stride) {
+    n_ = 0;
+    for (std::size_t pair = 0; pair < forest.n_pairs_; ++pair) {
+        const TableTree::Leaf &leaf = leaves[pair * stride];
+        add(forest.members(pair, fitted, leaf), leaf.n_rows, 1.0f / static_cast<float>(leaf.n_rows * forest.n_pairs_));
+    }
     const std::size_t n_lots = (n_ + WeightedSteps::lot - 1) / WeightedSteps::lot;
     std::fill(steps_.data() + n_, steps_.data() + n_lots * WeightedSteps::lot, steps_[0]);
     std::fill(weights_.data() + n_, weights_.data() + n_lots * WeightedSteps::lot, 0.0f);
     return {steps_.data(), weights_.data(), n_lots * WeightedSteps::lot};
 }
 
+void TableForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, LeafScratch &scratch,
+                              TableTree::Leaf *leaves) const {
+    const std::size_t n = end - begin;
+    scratch.has_missing.resize(std::max(n, scratch.has_missing.size()));
+    scratch.trees.resize(std::max(n, scratch.trees.size()));
+    for (std::size_t row = begin; row < end; ++row) {
+        const double *values = rows.features + row * table_.n_features();
+        scratch.has_missing[row - begin] =
+            std::any_of(values, values + table_.n_features(), [](double value) { return value != value; });
+    }
+    // All rows through one tree before the next, so that it stays near the processor.
+    for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
+        for (std::size_t row = begin; row < end; ++row) {
+            scratch.trees[row - begin] = &trees_[unseen_tree(pair, rows.fitted[row])];
+        }
+        TableTree::find(table_, scratch.trees.data(), rows.features + begin * table_.n_features(),
+                        scratch.has_missing.data(), n, leaves + pair * n);
+    }
+}
+
 void TableForest::for_each_row(const AskedRows &rows, std::size_t n_threads, const Tick &on_tick,
                                const std::function<Use()> &make_use) const {
     struct Scratch {
-        std::vector<std::uint8_t> has_missing;
-        std::vector<const TableTree *> trees;
-        /// [pair][row of the block]
+        LeafScratch finding;
         std::vector<TableTree::Leaf> leaves;
         Distribution distribution;
     };
@@ -127,39 +151,13 @@ void TableForest::for_each_row(const AskedRows &rows, std::size_t n_threads, con
         n_blocks, n_threads,
         [&](const std::atomic<bool> &) {
             auto scratch = std::make_shared<Scratch>();
-            scratch->has_missing.resize(rows_per_block);
-            scratch->trees.resize(rows_per_block);
             scratch->leaves.resize(n_pairs_ * rows_per_block);
             return [&, scratch, use = make_use()](std::size_t block) {
                 const std::size_t begin = block * rows_per_block, end = std::min(begin + rows_per_block, rows.n_rows);
+                find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
                 for (std::size_t row = begin; row < end; ++row) {
-                    const double *values = rows.features + row * table_.n_features();
-                    scratch->has_missing[row - begin] =
-                        std::any_of(values, values + table_.n_features(), [](double value) { return value != value; });
-                }
-                // All rows of the block through one tree before the next, so that it stays near the processor.
-                for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
-                    for (std::size_t row = begin; row < end; ++row) {
-                        scratch->trees[row - begin] = &trees_[unseen_tree(pair, rows.fitted[row])];
-                    }
-                    TableTree::find(table_, scratch->trees.data(), rows.features + begin * table_.n_features(),
-                                    scratch->has_missing.data(), end - begin,
-                                    scratch->leaves.data() + pair * rows_per_block);
-                }
-                for (std::size_t row = begin; row < end; ++row) {
-                    scratch->distribution.clear();
-                    const std::size_t ahead = std::min(row + 2, end - 1);
-                    for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
-                        const TableTree::Leaf &leaf = scratch->leaves[pair * rows_per_block + ahead - begin];
-                        __builtin_prefetch(members_[unseen_tree(pair, rows.fitted[ahead])].data() + leaf.first);
-                    }
-                    for (std::size_t pair = 0; pair < n_pairs_; ++pair) {
-                        const TableTree::Leaf &leaf = scratch->leaves[pair * rows_per_block + row - begin];
-                        const std::int32_t *members = members_[unseen_tree(pair, rows.fitted[row])].data() + leaf.first;
-                        scratch->distribution.add(members, leaf.n_rows,
-                                                  1.0f / static_cast<float>(leaf.n_rows * n_pairs_));
-                    }
-                    use(row, scratch->distribution.finish());
+                    use(row, scratch->distribution.gather(*this, rows.fitted[row], scratch->leaves.data() + row - begin,
+                                                          end - begin));
                 }
             };
         },
@@ -187,7 +185,7 @@ void TableForest::surprises(const AskedRows &rows, const double *values, double 
                 return;
             }
             const double scale = width * std::max(with.mean_deviation(distribution), least);
-            const double at = (values[row] - low_) * steps_per_unit_ - middle;
+            const double at = place_of(values[row]);
             surprises[row] = surprise(with.student_sum(distribution, at, scale), scale / steps_per_unit_);
         };
     });
@@ -210,7 +208,7 @@ void TableForest::quantiles(const AskedRows &rows, std::size_t n, double *quanti
                 reached += static_cast<double>(distribution.weights[member]);
                 // Shares that differ by rounding alone are equal.
                 while (next < n && reached >= (static_cast<double>(next) + 0.5) / static_cast<double>(n) - 1e-6) {
-                    to[next++] = low_ + (distribution.steps[member] + middle) / steps_per_unit_;
+                    to[next++] = value_at(distribution.steps[member]);
                 }
             }
         };

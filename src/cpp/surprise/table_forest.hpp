@@ -53,21 +53,49 @@ public:
     /// How much each fitted row counts in the distribution of one row, 1 in all: added to `weights`, times `factor`.
     void add_weights(const AskedRows &row, double factor, double *weights) const;
 
-private:
+    std::size_t n_pairs() const { return n_pairs_; }
+
+    /// Memory for `find_leaves`.
+    struct LeafScratch {
+        std::vector<std::uint8_t> has_missing;
+        std::vector<const TableTree *> trees;
+    };
+
+    /// The leaves that rows `begin` to `end` are in, in the tree of each pair that is asked about them:
+    /// [pair][row - begin], `end - begin` to a pair.
+    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, LeafScratch &scratch,
+                     TableTree::Leaf *leaves) const;
+
+    /// The targets in a leaf of the tree of a pair that is asked about a row, as steps, in ascending order. May be read
+    /// by lots: what follows the leaf is there, too.
+    const std::int32_t *members(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf) const {
+        return members_[unseen_tree(pair, fitted)].data() + leaf.first;
+    }
+
+    double steps_per_unit() const { return steps_per_unit_; }
+    /// A target as a place on the grid, which steps are counted on; and back.
+    double place_of(double value) const { return (value - low_) * steps_per_unit_ - middle; }
+    double value_at(double place) const { return low_ + (place + middle) / steps_per_unit_; }
+
     /// The distribution of one row, and the memory for it.
     class Distribution {
     public:
-        void clear() { n_ = 0; }
-        /// Adds steps that count so much each.
-        void add(const std::int32_t *steps, std::size_t n, float weight);
-        /// Fills up the last lot.
-        WeightedSteps finish();
+        /// Takes over the leaves of a row: [pair], `stride` apart.
+        WeightedSteps gather(const TableForest &forest, std::int64_t fitted, const TableTree::Leaf *leaves,
+                             std::size_t stride);
 
     private:
+        void add(const std::int32_t *steps, std::size_t n, float weight);
+
         std::size_t n_ = 0;
         std::vector<std::int32_t> steps_;
         std::vector<float> weights_;
     };
+
+private:
+    // Steps are whole numbers around 0.
+    static constexpr int target_bits = 30;
+    static constexpr double middle = 1 << (target_bits - 1);
 
     using Use = std::function<void(std::size_t row, const WeightedSteps &distribution)>;
     void for_each_row(const AskedRows &rows, std::size_t n_threads, const Tick &on_tick,
@@ -81,7 +109,7 @@ private:
     /// The target as whole numbers: value = low + (step + middle) / steps_per_unit.
     double low_, steps_per_unit_;
     std::vector<TableTree> trees_;
-    /// [tree]: the targets of its rows, in their order.
+    /// [tree]: the targets of its leaves, one leaf after the other, each in ascending order.
     std::vector<std::vector<std::int32_t>> members_;
     std::size_t n_pairs_, n_words_;
     /// [pair][row]: whether the first tree has seen it.

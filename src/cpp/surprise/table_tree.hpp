@@ -36,6 +36,9 @@ public:
     /// The sample, those of a leaf side by side, in ascending order.
     const std::vector<std::uint32_t> &rows() const { return rows_; }
 
+    /// By node; those of nodes that are no leaves have no rows.
+    const std::vector<Leaf> &leaves() const { return leaves_; }
+
     /// The leaf of each row in a tree of its own choice. A value that is missing or a category that a split has not
     /// seen goes where the split sends it, or with the majority.
     ///
@@ -71,7 +74,7 @@ private:
 
     std::vector<Node> nodes_;
     std::vector<BinSet> sets_;
-    /// By node; of no use where that is no leaf.
+    /// By node; without rows where that is no leaf.
     std::vector<Leaf> leaves_;
     std::vector<std::uint32_t> rows_;
 };

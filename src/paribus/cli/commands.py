@@ -122,7 +122,6 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     check_outputs([source.file, str(model)], {"--out": out})
     with loading():
         from paribus import load
-        from paribus.methods.scores import total as total_of
 
     check_parameters({"n_jobs": n_jobs})
     detector = load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
@@ -154,7 +153,7 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         nothing = np.full(table.n_rows, np.nan)
         rows = {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
     partial = detector.partial_scores(rows)
-    total = total_of(np.column_stack(list(partial.values())))
+    total = detector.method.total(np.column_stack(list(partial.values())))
     scores = RowScores(total, partial, detector.threshold_, *_row_labels(table, id))
     highest = scores.highest(top)
     strangest = {name: values[highest] for name, values in rows.items()}

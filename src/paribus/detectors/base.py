@@ -22,7 +22,6 @@ from paribus._common.validation import check_whole_number
 from paribus.detectors.explanation import Explanation
 from paribus.explain.build import explain_rows
 from paribus.explain.view import FittedView, highest
-from paribus.methods import scores as scoring
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Method, RowBatch
 from paribus.methods.parameters import check_parameters
@@ -89,7 +88,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> bool((detector.anomaly_score(cities.table) == detector.anomaly_scores_).all())
         True
         """
-        scores = scoring.total(self._partial_scores(self._read(rows)))
+        scores = self.method.total(self._partial_scores(self._read(rows)))
         warn_unscored(scores)
         return scores
 
@@ -243,7 +242,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             chosen = highest(self.anomaly_scores_, n_rows)
             return self._explain_fitted(chosen, n_features) if chosen.size else []
         table = self._read(rows)
-        chosen = highest(scoring.total(self._partial_scores(table)), n_rows)
+        chosen = highest(self.method.total(self._partial_scores(table)), n_rows)
         if chosen.size == 0:
             return []
         labels = [table.row_label(row) for row in chosen.tolist()]
@@ -586,7 +585,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         1.0
         """
         check_is_fitted(self)
-        partial = {name: self._fitted.partial[:, place] for place, name in enumerate(self.behavioral_features_)}
+        partial = {name: self._fitted.judged.partial[:, place] for place, name in enumerate(self.behavioral_features_)}
         return RowScores(self.anomaly_scores_, partial, self.threshold_, self._fitted.table.original.labels())
 
     def _remember(self, fitted: Fitted, method: FittedMethod | None) -> None:
@@ -608,8 +607,8 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted = fitted
         self._method = method
         self._view = None
-        self.partial_scores_ = self._as_table(table, fitted.partial)
-        self.anomaly_scores_ = scoring.total(fitted.partial)
+        self.partial_scores_ = self._as_table(table, fitted.judged.partial)
+        self.anomaly_scores_ = fitted.scores
         self.threshold_ = fitted.threshold
         self.offset_ = -fitted.threshold
         self.labels_ = self._label(self.anomaly_scores_)
@@ -641,7 +640,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _partial_scores(self, table: Table) -> Floats:
         with self._batch(table, "Scoring") as batch:
-            return self._get_method().score(batch)
+            return self._get_method().judge(batch).partial
 
     def _batch(self, table: Table, doing: str) -> Any:
         """Rows as a method takes them, while progress is shown."""
@@ -678,7 +677,7 @@ class ContextualDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         n_features: int,
     ) -> list[Explanation]:
         findings = self._get_method().find(batch)
-        scores = scoring.total(np.array([each.partial_scores for each in findings]))
+        scores = self.method.total(np.array([each.partial_scores for each in findings]))
         if np.isnan(scores).any():
             named = "the row" if labels[0] is None else f"row {labels[0]}"
             raise ValueError(f"{named} has no score: neither it nor its reference group has a behavioral value")

@@ -13,9 +13,8 @@ from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector, warn_unscored
 from paribus.methods import qcad
-from paribus.methods import scores as scoring
 from paribus.methods.fitted import Fitted
-from paribus.methods.interface import RowBatch
+from paribus.methods.interface import Judged, RowBatch
 from paribus.methods.parameters import check_parameters, resolve_max_features
 from paribus.methods.qcad.forest_plan import ForestPlan
 from paribus.methods.qcad.model import DEFAULT_CLIP, QcadModel
@@ -173,7 +172,7 @@ class QCAD(ContextualDetector):
             partial, reach = model.score_and_reach(
                 RowBatch(table.all_context, table.all_behavior, fitted_rows, n_threads, tick)
             )
-        scores = scoring.total(partial)
+        scores = self.method.total(partial)
         if np.isnan(scores).all():
             raise ValueError(
                 "no row can be scored: none has a behavioural value that also occurs in its reference group; "
@@ -182,9 +181,9 @@ class QCAD(ContextualDetector):
         warn_unscored(scores)
 
         # All at once, when nothing can fail any more.
-        threshold = scoring.threshold(scores, self.contamination)
+        threshold = self.method.threshold(scores, self.contamination, 0.0)
         seconds = time.perf_counter() - start
-        self._remember(Fitted(table, self.method, state, partial, reach, threshold, seconds), model)
+        self._remember(Fitted(table, self.method, state, Judged(partial), reach, threshold, seconds), model)
         return self
 
 

@@ -11,12 +11,11 @@ from sklearn.utils import check_random_state
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector, warn_unscored
-from paribus.methods import scores as scoring
 from paribus.methods import surprise
 from paribus.methods.fitted import Fitted
 from paribus.methods.parameters import check_parameters
-from paribus.methods.surprise.model import DEFAULT_CLIP, SurpriseModel
-from paribus.methods.surprise.state import SurpriseSettings, SurpriseState
+from paribus.methods.surprise.model import SurpriseModel
+from paribus.methods.surprise.state import SurpriseSettings
 from paribus.tables.encoded_table import encode_table
 from paribus.tables.table import Columns
 
@@ -102,8 +101,8 @@ class ConditionalSurprise(ContextualDetector):
         max_features: int | float | str | None = 0.7,
         min_samples_leaf: int = 4,
         max_samples: int = 2**15,
-        clip: float | None = DEFAULT_CLIP,
         contamination: float | str = "auto",
+        false_alarms: float = 0.001,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = -1,
         progress: Progress = False,
@@ -115,8 +114,8 @@ class ConditionalSurprise(ContextualDetector):
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
         self.max_samples = max_samples
-        self.clip = clip
         self.contamination = contamination
+        self.false_alarms = false_alarms
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -136,22 +135,13 @@ class ConditionalSurprise(ContextualDetector):
         table = encode_table(X, self.contextual, self.behavioral, self.categorical)
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))
-        settings = SurpriseSettings(
-            self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, self.clip, seed
-        )
+        settings = SurpriseSettings(self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed)
         model = SurpriseModel(table, settings)
         with reporter(self.progress, n_rows, "Learning") as tick:
-            partial = model.fit(n_threads, tick)
-        scores = scoring.total(partial)
+            state, judged = model.fit(n_threads, tick)
+        scores = self.method.total(judged.partial)
         warn_unscored(scores)
-        fitted = Fitted(
-            table,
-            self.method,
-            SurpriseState(settings, n_rows, model.learned),
-            partial,
-            model.reach(),
-            scoring.threshold(scores, self.contamination),
-            time.perf_counter() - start,
-        )
-        self._remember(fitted, model)
+        threshold = self.method.threshold(scores, self.contamination, self.false_alarms)
+        seconds = time.perf_counter() - start
+        self._remember(Fitted(table, self.method, state, judged, model.reach(), threshold, seconds), model)
         return self

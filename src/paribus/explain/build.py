@@ -120,7 +120,7 @@ def _features(view: FittedView, values: Floats, findings: RowFindings) -> tuple[
                 percentiles=_frozen(findings.percentiles[i]),
                 weights=_frozen(findings.weights[i]),
                 format=view.behavior_formats[i],
-                surprise=None if findings.surprises is None else findings.surprises[i],
+                verdict=None if findings.verdicts is None else findings.verdicts[i],
             )
         )
     # Those without a score come last.

@@ -105,7 +105,7 @@ class RowExplanation:
     @property
     def group(self) -> str:
         """Which rows the row is compared with: how many count, and what sets them apart from the whole table."""
-        return wording.group(self.context, self.thinness, by_leaves=self.leading.surprise is not None)
+        return wording.group(self.context, self.thinness, by_leaves=self.leading.verdict is not None)
 
     @property
     def sentence(self) -> str:

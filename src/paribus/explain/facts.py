@@ -10,7 +10,7 @@ import numpy as np
 from paribus._common.arrays import Floats
 from paribus._common.statistics import density
 from paribus._common.text import counted, plain, times
-from paribus.methods.interface import Surprise
+from paribus.methods.interface import CellVerdict
 from paribus.tables.column_format import ColumnFormat
 
 Direction = Literal["far below", "below", "within", "in a gap", "above", "far above", "missing", "no reference"]
@@ -49,7 +49,7 @@ class BehaviorFeature:
     weights: Floats = field(repr=False)
     """How much each row of the reference group counts in it, nearest first, 1 in all."""
     format: ColumnFormat = field(repr=False)
-    surprise: Surprise | None = field(default=None, repr=False)
+    verdict: CellVerdict | None = field(default=None, repr=False)
     """How improbable the value is, if the detector says so."""
 
     @property
@@ -64,25 +64,25 @@ class BehaviorFeature:
 
     def bean(self, at: Floats) -> Floats:
         """The smooth density of what was expected, largest value 1: the detector's own, if it has one."""
-        if self.surprise is None or self.percentiles[0] == self.percentiles[-1]:
+        if self.verdict is None or self.percentiles[0] == self.percentiles[-1]:
             return density(self.percentiles, at)
-        heights = self.surprise.density(at)
+        heights = self.verdict.density(at)
         return np.asarray(heights / heights.max())
 
     @property
     def is_unlikely(self) -> bool:
         """Whether the detector calls the value far less likely than usual, given the context or all else."""
         return (
-            self.surprise is not None
-            and max(self.surprise.given_context, self.surprise.given_all or 0.0) >= MIN_NATS_TO_NAME
+            self.verdict is not None
+            and max(self.verdict.given_context, self.verdict.given_all or 0.0) >= MIN_NATS_TO_NAME
         )
 
     @property
     def rarity(self) -> str | None:
         """How much less likely the value is than a usual one, in words, if the detector says so and it is worth it."""
-        if self.surprise is None:
+        if self.verdict is None:
             return None
-        alone, together = self.surprise.given_context, self.surprise.given_all or 0.0
+        alone, together = self.verdict.given_context, self.verdict.given_all or 0.0
         usual = "less likely than usual given the context"
         if alone >= MIN_NATS_TO_MENTION:
             also = f", {times(together)} given the other behaviour too" if together >= MIN_NATS_TO_MENTION else ""
@@ -167,10 +167,10 @@ class BehaviorFeature:
             "upper": self.upper,
             "direction": self.direction,
         }
-        if self.surprise is not None:
-            row["surprise_given_context"] = self.surprise.given_context
-            if self.surprise.given_all is not None:
-                row["surprise_given_all"] = self.surprise.given_all
+        if self.verdict is not None:
+            row["surprise_given_context"] = self.verdict.given_context
+            if self.verdict.given_all is not None:
+                row["surprise_given_all"] = self.verdict.given_all
         return row
 
 

@@ -13,7 +13,6 @@ from paribus._common.arrays import Floats
 from paribus.explain.context import ContextColumn
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, RowBatch
-from paribus.methods.scores import total
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.row_store import ColumnSummary, RowStore
 from paribus.tables.rows import is_label
@@ -55,7 +54,7 @@ class FittedView:
     def of(cls, fitted: Fitted, get_method: Callable[[], FittedMethod], get_n_threads: Callable[[], int]) -> FittedView:
         """The view of a fit. The method is asked for only when it is needed: it may have to be restored first."""
         table, roles, original = fitted.table, fitted.table.roles, fitted.table.original
-        scores = total(fitted.partial)
+        scores = fitted.scores
         context = []
         for feature, (position, codes) in enumerate(zip(roles.contextual, table.encoding.codes, strict=True)):
             numbers = table.all_context[:, feature] if codes is None else None
@@ -71,7 +70,7 @@ class FittedView:
             ],
             behavior_summaries=[table.behavior_summary(feature) for feature in range(len(roles.behavioral))],
             scores=scores,
-            partial_scores=fitted.partial,
+            partial_scores=fitted.judged.partial,
             sorted_scores=np.sort(scores[~np.isnan(scores)]),
             reach=fitted.reach,
             threshold=fitted.threshold,

@@ -14,6 +14,9 @@ from paribus._common.untrusted import Fields
 from paribus.methods.density import Density
 from paribus.tables.encoded_table import EncodedTable
 
+KIND_NAMES = ("whole", "combination", "value")
+"""What can be strange about a row: all of it given its context, values that do not go together, or one value."""
+
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
@@ -33,12 +36,26 @@ class RowBatch:
 
 
 @dataclass(frozen=True)
-class Surprise:
-    """How improbable a value is, compared with a usual one."""
+class Judged:
+    """What a method says about rows, in numbers."""
 
-    given_context: float
-    """By how many nats it is more surprising than the value of a usual row, given the context; never below 0."""
-    given_all: float | None
+    partial: Floats
+    """Partial scores, [row][behavioral feature]; NaN where a value cannot be judged."""
+    kinds: npt.NDArray[np.object_] | None = None
+    """What kind of strange each row would be, if the method tells kinds apart."""
+    cell_p_values: Floats | None = None
+    """[row][behavioral feature]: how probable a value at most as dense is given the context, if the method says so."""
+    cell_p_values_given_all: Floats | None = None
+    """The same given the context and the other behavioral features."""
+
+
+@dataclass(frozen=True)
+class CellVerdict:
+    """How improbable a value is."""
+
+    p_value: float
+    """The probability of a value at most as dense, given the context."""
+    p_value_given_all: float | None
     """The same given the context and the other behavioral features; None if there are none."""
     density: Density
     """The distribution of the feature in the row's context."""
@@ -60,8 +77,10 @@ class RowFindings:
     """The distance of each of these rows."""
     weights: Floats
     """How much each of these rows counts: [behavioral feature][neighbor]; each feature's weights sum to 1."""
-    surprises: tuple[Surprise, ...] | None = None
+    verdicts: tuple[CellVerdict, ...] | None = None
     """By behavioral feature, if the method has them."""
+    kind: str | None = None
+    """What kind of strange the row would be, if the method tells kinds apart."""
 
 
 class FittedMethod(Protocol):
@@ -70,8 +89,8 @@ class FittedMethod(Protocol):
     def match(self, context: Floats, behavior: Floats) -> Positions:
         """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
 
-    def score(self, rows: RowBatch) -> Floats:
-        """Partial scores, [row][behavioral feature]; NaN where a value cannot be judged."""
+    def judge(self, rows: RowBatch) -> Judged:
+        """Partial scores, and whatever else the method says about each row."""
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """[row][behavioral feature][quantile]: distributions in the contexts of rows. Behavior may be missing."""
@@ -106,6 +125,13 @@ class Method:
     """The state as fields of a header and arrays."""
     unpack: Callable[[Fields, Arrays, EncodedTable], MethodState]
     """The state again, from parts that may have been tampered with."""
+    total: Callable[[Floats], Floats]
+    """The scores of rows, from their partial scores."""
+    threshold: Callable[[Floats, float | str, float], float]
+    """The score above which a row is an anomaly: from the scores of the fitted rows, the parameter `contamination`, and
+    the share of ordinary rows that may be flagged."""
+    p_values: Callable[[Floats, Floats], Floats]
+    """The probability that an ordinary row scores as high: from scores, and those of the fitted rows."""
     compared_with: Callable[[str, int], str]
     """What a row is compared with, in words: from what a row is called and the size of a reference group."""
     full_score: Callable[[Any, int], str]

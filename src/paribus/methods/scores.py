@@ -1,38 +1,60 @@
-"""From partial scores to a total, and from totals to a threshold."""
+"""From partial scores to a total, and from totals to thresholds and probabilities."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from paribus._common.arrays import Floats
+from paribus.methods.null import ScoreNull
 
 # The largest partial score that a capped feature can have.
 FULL_SCORE = 100.0
 
 
-def total(partial: Floats) -> Floats:
+def mean_score(partial: Floats) -> Floats:
     """The mean of the partial scores that are not missing; NaN for a row that has none.
 
-    >>> total(np.array([[10.0, 30.0], [10.0, np.nan], [np.nan, np.nan]]))
+    >>> mean_score(np.array([[10.0, 30.0], [10.0, np.nan], [np.nan, np.nan]]))
     array([20., 10., nan])
     """
-    present = ~np.isnan(partial)
-    count = present.sum(axis=1)
+    count = (~np.isnan(partial)).sum(axis=1)
+    return np.where(count > 0, _sums(partial) / np.maximum(count, 1), np.nan)
+
+
+def sum_score(partial: Floats) -> Floats:
+    """The sum of the partial scores that are not missing; NaN for a row that has none.
+
+    >>> sum_score(np.array([[1.0, 3.0], [1.0, np.nan], [np.nan, np.nan]]))
+    array([ 4.,  1., nan])
+    """
+    return np.where(np.isnan(partial).all(axis=1), np.nan, _sums(partial))
+
+
+def _sums(partial: Floats) -> Floats:
     # Feature by feature, so that a row's total does not depend on the rows around it.
     sums = np.zeros(len(partial))
     for feature in range(partial.shape[1]):
-        sums += np.where(present[:, feature], partial[:, feature], 0.0)
-    return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
+        sums += np.nan_to_num(partial[:, feature], nan=0.0)
+    return sums
 
 
-def threshold(scores: Floats, contamination: float | str) -> float:
+def tukey_threshold(scores: Floats, contamination: float | str, false_alarms: float) -> float:
     """The score above which a row is an anomaly.
 
     A share: so many of the fitted rows lie above it. "auto": Tukey's outer fence, three interquartile ranges above the
     third quartile, which depends on nothing but the scores themselves.
     """
-    known = scores[~np.isnan(scores)]
-    if isinstance(contamination, str):
-        lower, upper = np.percentile(known, [25.0, 75.0])
-        return float(upper + 3.0 * (upper - lower))
-    return float(-np.percentile(-known, 100.0 * contamination))
+    if not isinstance(contamination, str):
+        return share_threshold(scores, contamination)
+    lower, upper = np.percentile(scores[~np.isnan(scores)], [25.0, 75.0])
+    return float(upper + 3.0 * (upper - lower))
+
+
+def share_threshold(scores: Floats, share: float) -> float:
+    """The score that so large a share of the scores exceeds."""
+    return float(-np.percentile(-scores[~np.isnan(scores)], 100.0 * share))
+
+
+def ranked_p_values(scores: Floats, fitted: Floats) -> Floats:
+    """The probability that an ordinary row scores as high, by the scores of the fitted rows."""
+    return np.asarray(np.exp(-ScoreNull.fit(fitted)(scores)))

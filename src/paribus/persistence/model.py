@@ -23,6 +23,7 @@ from paribus._common.untrusted import (
     with_quiet_nan,
 )
 from paribus.methods.fitted import Fitted
+from paribus.methods.interface import KIND_NAMES, Judged
 from paribus.methods.registry import find_by_name
 from paribus.persistence.archive import DIGEST, ForeignError, digest, read_archive, write_archive
 from paribus.persistence.columns import moments, pack, pack_category, unpack, unpack_category
@@ -47,7 +48,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
     arrays |= {
         "context": encoded.all_context,
         "behavior": encoded.all_behavior,
-        "partial_scores": fitted.partial,
+        **_pack_judged(fitted.judged),
         "reach": fitted.reach,
     }
     in_roles = {*roles.contextual, *roles.behavioral}
@@ -126,9 +127,7 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
             if ((known < 0) | (known >= len(codes)) | (known != np.floor(known))).any():
                 raise DamagedError("a category has no name")
     behavior = floats_of(arrays, "behavior", (n_rows, n_features))
-    partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, (n_rows, n_features)))
-    if (partial < 0).any() or np.isnan(partial).all():
-        raise DamagedError("the scores are not what they should be")
+    judged = _unpack_judged(arrays, (n_rows, n_features))
     reach = arrays.get("reach", np.empty(0))
     reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
     if np.isnan(reach).any():
@@ -147,7 +146,34 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is not what it should be")
-    return parameters, Fitted(encoded, method.method, state, partial, reach, threshold, seconds)
+    return parameters, Fitted(encoded, method.method, state, judged, reach, threshold, seconds)
+
+
+def _pack_judged(judged: Judged) -> dict[str, npt.NDArray[Any]]:
+    arrays: dict[str, npt.NDArray[Any]] = {"partial_scores": judged.partial}
+    if judged.kinds is not None and judged.cell_p_values is not None:
+        arrays["kinds"] = np.array([KIND_NAMES.index(kind) for kind in judged.kinds], dtype=np.uint8)
+        arrays["cell_p_values"] = judged.cell_p_values
+        if judged.cell_p_values_given_all is not None:
+            arrays["cell_p_values_given_all"] = judged.cell_p_values_given_all
+    return arrays
+
+
+def _unpack_judged(arrays: dict[str, npt.NDArray[Any]], shape: tuple[int, int]) -> Judged:
+    partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, shape))
+    if "kinds" not in arrays:
+        return Judged(partial)
+    kinds = array_of(arrays, "kinds", np.uint8, shape[:1])
+    if (kinds >= len(KIND_NAMES)).any():
+        raise DamagedError("kinds is not what it should be")
+    found = [
+        floats_of(arrays, name, shape)
+        for name in ("cell_p_values", "cell_p_values_given_all")
+        if name == "cell_p_values" or name in arrays
+    ]
+    if any(((each < 0) | (each > 1)).any() for each in found):
+        raise DamagedError("a p-value is not what it should be")
+    return Judged(partial, np.array(KIND_NAMES, dtype=object)[kinds], *found)
 
 
 def _encoding(header: Fields, contextual: list[int]) -> ContextEncoding:

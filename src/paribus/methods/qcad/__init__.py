@@ -6,6 +6,7 @@ from paribus._common.text import counted
 from paribus.methods.interface import FittedMethod, Method
 from paribus.methods.qcad.model import QcadModel
 from paribus.methods.qcad.state import QcadState, pack, unpack
+from paribus.methods.scores import mean_score, ranked_p_values, tukey_threshold
 from paribus.tables.encoded_table import EncodedTable
 
 
@@ -28,6 +29,9 @@ METHOD = Method(
     restore=_restore,
     pack=pack,
     unpack=unpack,
+    total=mean_score,
+    threshold=tukey_threshold,
+    p_values=ranked_p_values,
     compared_with=_compared_with,
     full_score=_full_score,
     citation=(

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import weighted_quantile
 from paribus._core import QcadEngine
-from paribus.methods.interface import RowBatch, RowFindings
+from paribus.methods.interface import Judged, RowBatch, RowFindings
 from paribus.methods.qcad.forest_plan import ForestPlan
 from paribus.methods.qcad.state import QcadState
 from paribus.methods.scores import FULL_SCORE
@@ -32,9 +32,9 @@ class QcadModel:
         """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
         return self._engine.match(context, behavior)
 
-    def score(self, rows: RowBatch) -> Floats:
+    def judge(self, rows: RowBatch) -> Judged:
         """Partial scores."""
-        return self.score_and_reach(rows)[0]
+        return Judged(self.score_and_reach(rows)[0])
 
     def score_and_reach(self, rows: RowBatch) -> tuple[Floats, Floats]:
         """Partial scores, and the distances of the nearest and the farthest neighbour."""

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from paribus._common.text import times
+import numpy as np
+
+from paribus._common.arrays import Floats
 from paribus.methods.interface import FittedMethod, Method
-from paribus.methods.surprise.model import DEFAULT_CLIP, SurpriseModel
+from paribus.methods.scores import share_threshold, sum_score
+from paribus.methods.surprise.model import SurpriseModel
 from paribus.methods.surprise.state import SurpriseState, pack, unpack
 from paribus.tables.encoded_table import EncodedTable
 
 
 def _restore(table: EncodedTable, state: SurpriseState, n_threads: int) -> FittedMethod:
     model = SurpriseModel(table, state.settings)
-    model.recall(state.learned, n_threads)
+    model.recall(state, n_threads)
     return model
+
+
+def _threshold(scores: Floats, contamination: float | str, false_alarms: float) -> float:
+    if not isinstance(contamination, str):
+        return share_threshold(scores, contamination)
+    return float(-np.log10(false_alarms))
+
+
+def _p_values(scores: Floats, fitted: Floats) -> Floats:
+    # A score is minus the decimal logarithm of this.
+    return np.asarray(10.0**-scores)
 
 
 def _compared_with(noun: str, n_reference: int) -> str:
@@ -20,12 +34,7 @@ def _compared_with(noun: str, n_reference: int) -> str:
 
 
 def _full_score(state: SurpriseState, n_behavioral: int) -> str:
-    clip = state.settings.clip
-    words = f"{times(clip or DEFAULT_CLIP)} less likely than usual, given the circumstances"
-    if n_behavioral > 1:
-        words += ", and again given the other behavior too"
-    is_capped = n_behavioral > 1 and clip is not None
-    return f"a partial score comes near its end, 100, at {words}" if is_capped else f"100 and more is {words}"
+    return "a score of 3 means that 1 in 1,000 ordinary rows would be as strange, 6 that 1 in a million would be"
 
 
 METHOD = Method(
@@ -33,6 +42,9 @@ METHOD = Method(
     restore=_restore,
     pack=pack,
     unpack=unpack,
+    total=sum_score,
+    threshold=_threshold,
+    p_values=_p_values,
     compared_with=_compared_with,
     full_score=_full_score,
     citation="The method is conditional surprise, by quantile regression forests over the whole table.",

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats
 from paribus._common.statistics import evenly
-from paribus._core import FeatureTable
-from paribus.methods.density import Density
+from paribus._core import FeatureTable, column_evidence
+from paribus.methods.density import ColumnSupport, Density, RangeMap, student_cumulative
+from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing
 from paribus.methods.surprise.trend import LinearTrend, fit_trend
 from paribus.methods.surprise.views import (
-    N_ATOMS,
     NEGLIGIBLE,
     Asked,
     Features,
@@ -22,12 +23,19 @@ from paribus.methods.surprise.views import (
     ForestView,
     Tick,
     WholeColumn,
+    pull_in,
 )
 
 # Rows that say as much about the quality of a view as all rows would.
 MAX_ROWS_FOR_SHARES = 50_000
+# Rows that say how widely to smooth, and what ranges hold.
+MAX_ROWS_FOR_WIDTHS = 1_000
+MAX_ROWS_FOR_RANGES = 4_000
 MAX_ROWS_FOR_A_MEDIAN = 2_000
 N_ROUNDS = 50
+# Columns of no more distinct values have these listed.
+MAX_LISTED_VALUES = 2_000
+MAX_DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -35,17 +43,24 @@ class Learned:
     """What a conditional column has learned, apart from its forests, which grow again from their seed."""
 
     shares: Floats
+    """How much the whole column and each forest count in the surprise."""
     usual: float
-    least: list[float]
-    """By view of a forest."""
+    """The median surprise of the fitted values."""
+    min_deviations: list[float]
+    """By forest."""
+    smoothing: ColumnSmoothing | None
+    """None for a constant column."""
+    tail: TailMap | None
+    ranges: RangeMap
     trend: LinearTrend | None
-    residuals: Floats | None
+    distances: Floats | None
+    """Of the fitted rows from the trend, each as if it had not been seen."""
 
 
 class ConditionalColumn:
     """The distribution of a column given others: several views of it, mixed.
 
-    Each view counts as much as it deserves by how well it foresees rows that it has not seen: the shares are those that
+    Each view counts as much as it deserves by how well it predicts rows that it has not seen: the shares are those that
     make the fitted values most likely, each value judged without its own row.
 
     Parameters
@@ -61,10 +76,21 @@ class ConditionalColumn:
     def __init__(self, target: Floats, whole: WholeColumn, features: Features) -> None:
         self.features = features
         self._target = target
+        self._near = target if whole.is_constant else pull_in(target)
         self._whole = whole
         self._views: list[ForestView] = []
-        self._shares = np.ones(1)
-        self._usual = 0.0
+        self._learned = Learned(np.ones(1), 0.0, [], None, None, RangeMap.exact(), None, None)
+        self._support = find_support(target[~np.isnan(target)])
+
+    @property
+    def learned(self) -> Learned:
+        """What was learned."""
+        return self._learned
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values are the same, so that there is no scale to tell how far off another one would be."""
+        return self._whole.is_constant
 
     def fit(
         self,
@@ -74,87 +100,83 @@ class ConditionalColumn:
         settings: ForestSettings,
         seed: int,
         report: Callable[[float], object],
-    ) -> Floats:
-        """Learns the views and their shares from all rows of a table. Returns how surprising each value is.
+    ) -> tuple[Floats, Floats]:
+        """Learns the views and their shares from all rows of a table.
 
-        `report` is called with the share of the work that is done.
+        Returns the calibrated evidence of each value, and its surprise above the usual. `report` is called with the
+        share of the work that is done.
         """
-        if self._whole.is_constant:
-            return self.surprises(asked, self._target)
+        if self.is_constant:
+            return self.judge(asked, self._target)
         known = np.flatnonzero(~np.isnan(self._target))
-        trend, residuals = fit_trend(asked.rows[:, self.features], categorical[self.features], self._target)
-        follows_it = np.ptp(residuals[known]) <= max(NEGLIGIBLE * np.ptp(self._target[known]), SMALLEST_RANGE)
-        self._make_views(None if follows_it else trend, residuals)
-        some = evenly(known, MAX_ROWS_FOR_A_MEDIAN)
-        n_steps = 2 * len(self._views)
+        trend, distances = fit_trend(asked.rows[:, self.features], categorical[self.features], self._near)
+        follows_it = np.ptp(distances[known]) <= max(NEGLIGIBLE * np.ptp(self._near[known]), SMALLEST_RANGE)
+        self._make_views(None if follows_it else trend, None if follows_it else distances)
+        n_steps = len(self._views) + 2
 
-        def teller(step: int, in_all: int) -> Tick:
-            return lambda done: report((step + done / in_all) / n_steps)
+        def ticker(step: int, n_done_in_all: int, weight: int = 1) -> Tick:
+            return lambda done: report((step + weight * done / n_done_in_all) / n_steps)
 
-        found = [self._whole.surprises(asked, self._target)]
         for place, view in enumerate(self._views):
-            view.grow(table, settings, seed, asked.n_threads, teller(2 * place, settings.n_pairs))
-            view.measure(Asked(asked.rows[some], asked.fitted[some], asked.n_threads))
-            told = replace(asked, tick=teller(2 * place + 1, len(asked.rows)))
-            found.append(view.surprises(told, self._target))
-        surprises = np.array(found)
-        self._shares = fit_shares(surprises[:, evenly(known, MAX_ROWS_FOR_SHARES)])
-        mixed = mix(surprises, self._shares)
-        self._usual = float(np.median(mixed[known]))
-        return mixed - self._usual
+            view.grow(table, settings, seed, asked.n_threads, ticker(place, settings.n_pairs))
+            view.measure(asked.take(evenly(known, MAX_ROWS_FOR_A_MEDIAN)))
+        some = evenly(known, MAX_ROWS_FOR_WIDTHS)
+        smoothing = choose_smoothing(
+            self._target[some], [view.atoms(asked.take(some)) for view in self._views], self._target[known]
+        )
+        min_deviations = [view.min_deviation for view in self._views]
+        self._learned = Learned(
+            np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend, distances
+        )
+        told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
+        raw, surprises = self._look(told, self._target)
+        shares = fit_shares(surprises[:, evenly(known, MAX_ROWS_FOR_SHARES)])
+        mixed = mix(surprises, shares)
+        usual = float(np.median(mixed[known]))
+        tail = TailMap.fit(raw, float(np.log(len(known))))
+        self._learned = Learned(
+            shares,
+            usual,
+            min_deviations,
+            smoothing,
+            tail,
+            self._find_ranges(asked.take(evenly(known, MAX_ROWS_FOR_RANGES)), evenly(known, MAX_ROWS_FOR_RANGES)),
+            None if follows_it else trend,
+            None if follows_it else distances,
+        )
+        return tail(raw), mixed - usual
 
     def recall(
         self, learned: Learned, table: FeatureTable, settings: ForestSettings, seed: int, n_threads: int
     ) -> None:
         """Takes over what was learned before, and grows the same forests again."""
-        self._shares, self._usual = learned.shares, learned.usual
-        if self._whole.is_constant:
+        self._learned = learned
+        if self.is_constant:
             return
-        self._make_views(learned.trend, learned.residuals)
-        for view, least in zip(self._views, learned.least, strict=True):
+        self._make_views(learned.trend, learned.distances)
+        for view, min_deviation in zip(self._views, learned.min_deviations, strict=True):
             view.grow(table, settings, seed, n_threads, None)
-            view.least = least
+            view.min_deviation = min_deviation
 
-    @property
-    def learned(self) -> Learned:
-        """What was learned."""
-        around = next((view for view in self._views if view.trend is not None), None)
-        return Learned(
-            self._shares,
-            self._usual,
-            [view.least for view in self._views],
-            None if around is None else around.trend,
-            None if around is None else around.target,
-        )
+    def judge(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
+        """The calibrated evidence of values, and their surprise above the usual, in nats; NaN where one is missing."""
+        learned = self._learned
+        if learned.tail is None:
+            nothing = np.where(np.isnan(values), np.nan, 0.0)
+            return nothing, nothing
+        raw, surprises = self._look(asked, values)
+        return learned.tail(raw), mix(surprises, learned.shares) - learned.usual
 
-    def _make_views(self, trend: LinearTrend | None, residuals: Floats | None) -> None:
-        self._views = [ForestView(self._target, None, self.features)]
-        if trend is not None and residuals is not None:
-            self._views.append(ForestView(residuals, trend, self.features))
-
-    def surprises(self, asked: Asked, values: Floats) -> Floats:
-        """How much more surprising each value is than a usual one, in nats; NaN for a value that is missing."""
-        if self._whole.is_constant:
-            # There is no scale to tell how far off another value would be.
-            return np.where(np.isnan(values), np.nan, 0.0)
-        return mix(self._surprises_of_views(asked, values), self._shares) - self._usual
-
-    def densities(self, asked: Asked, values: Floats) -> list[Density]:
-        """The smooth distribution of each row."""
-        atoms = [view.atoms(asked, values) for view in self._views]
-        scales = [view.scales(asked) for view in self._views]
-        whole = evenly(self._whole.atoms, 2 * N_ATOMS)
-        lowest, highest = self._whole.range
-        counts = [len(whole), *([N_ATOMS] * len(self._views))]
-        weights = np.repeat(self._shares / counts, counts)
+    def densities(self, asked: Asked) -> list[Density]:
+        """The distribution of each row."""
+        learned = self._learned
+        if learned.smoothing is None:
+            one = np.array([self._whole.range[0]])
+            return [Density(one, np.full(1, 1e-300), np.ones(1), support=self._support)] * len(asked.rows)
+        smoothing = learned.smoothing
+        atoms, widths, weights = self._atoms(asked)
         return [
-            Density(
-                np.concatenate([whole, *(each[row] for each in atoms)]),
-                np.repeat([self._whole.scale, *(each[row] for each in scales)], counts),
-                weights,
-                lowest,
-                highest,
-            )
+            Density(atoms[row], widths[row], weights, smoothing.shape, self._support, learned.ranges)
             for row in range(len(asked.rows))
         ]
 
@@ -162,13 +184,69 @@ class ConditionalColumn:
         """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
         if not self._views:
             return np.full(len(self._target), 1.0 / len(self._target))
-        shares = self._shares[1:] + NEGLIGIBLE
+        shares = self._learned.shares[1:] + NEGLIGIBLE
         found = [view.forest.weights(row, fitted) for view in self._views]
         return np.asarray(np.tensordot(shares / shares.sum(), found, 1))
 
-    def _surprises_of_views(self, asked: Asked, values: Floats) -> Floats:
-        whole = self._whole.surprises(asked, values)
-        return np.array([whole, *(view.surprises(asked, values) for view in self._views)])
+    def _make_views(self, trend: LinearTrend | None, distances: Floats | None) -> None:
+        self._views = [ForestView(self._near, self.features)]
+        if trend is not None and distances is not None:
+            self._views.append(ForestView(distances, self.features, trend, self._near))
+
+    def _look(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
+        """The evidence as the views have it, and minus the logarithm of the density: [view][row], whole column first."""
+        smoothing = self._learned.smoothing
+        assert smoothing is not None
+        views = [
+            (view.forest, view.centers(asked), share, min_width, view.min_deviation)
+            for view, share, min_width in zip(self._views, smoothing.shares, smoothing.min_widths, strict=True)
+        ]
+        raw, surprises = column_evidence(
+            views, smoothing.core, asked.rows, asked.fitted, values, asked.n_threads, asked.tick
+        )
+        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T])
+
+    def _atoms(self, asked: Asked) -> tuple[Floats, Floats, Floats]:
+        """Atoms and widths, [row][atom], on the scale of the shape, and how much each atom counts."""
+        smoothing = self._learned.smoothing
+        assert smoothing is not None
+        atoms = [view.atoms(asked) for view in self._views]
+        middles = np.median(np.concatenate(atoms, axis=1), axis=1)
+        transformed = [smoothing.shape.transformed(each) for each in atoms]
+        widths = smoothing.widths(transformed, middles)
+        n = transformed[0].shape[1]
+        return (
+            np.concatenate(transformed, axis=1),
+            np.repeat(np.column_stack(widths), n, axis=1),
+            np.repeat(np.array(smoothing.shares) / n, n),
+        )
+
+    def _find_ranges(self, asked: Asked, places: npt.NDArray[np.int64]) -> RangeMap:
+        """What ranges hold, from some fitted rows."""
+        assert self._learned.smoothing is not None
+        shape, half = self._learned.smoothing.shape, self._support.resolution / 2.0
+        atoms, widths, weights = self._atoms(asked)
+        values = self._target[places]
+        ends = [
+            student_cumulative(shape.transformed(at)[:, None], atoms, widths) @ weights
+            for at in (values - half, values + half)
+        ]
+        return RangeMap.fit(ends[0], ends[1])
+
+
+def find_support(values: Floats) -> ColumnSupport:
+    """The values that a column can have: those that it has, if they repeat and are few; else its range and decimals."""
+    from paribus.methods.surprise.smoothing import find_resolution
+
+    resolution = find_resolution(values)
+    lowest, highest = float(values.min()), float(values.max())
+    if resolution == 0.0:
+        return ColumnSupport(lowest, highest)
+    distinct = np.unique(values)
+    if len(distinct) <= MAX_LISTED_VALUES:
+        return ColumnSupport(lowest, highest, resolution, distinct)
+    decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
+    return ColumnSupport(lowest, highest, resolution, None, decimals)
 
 
 def fit_shares(surprises: Floats) -> Floats:

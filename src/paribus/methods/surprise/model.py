@@ -1,4 +1,4 @@
-"""ConditionalSurprise fitted: forests over the whole table, smooth densities, and minus their logarithm."""
+"""ConditionalSurprise fitted: forests over the whole table, the evidence that they give, and what to make of it."""
 
 from __future__ import annotations
 
@@ -10,32 +10,28 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
 from paribus._core import FeatureTable
-from paribus.methods.interface import RowBatch, RowFindings, Surprise
-from paribus.methods.scores import FULL_SCORE
-from paribus.methods.surprise.mixture import ConditionalColumn, Learned
-from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings
+from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
+from paribus.methods.surprise.mixture import ConditionalColumn
+from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
+from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn
 from paribus.tables.encoded_table import EncodedTable
 
 N_QUANTILES = 100
-# The clip that sets the scale of scores when nothing is clipped: the default one.
-DEFAULT_CLIP = 3.0
-# How much everything beyond the cap counts, as a share of the cap: enough for rows at the cap to keep an order.
-BEYOND = 0.05
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
 REACH_SAMPLE_SIZE = 200
 NEGLIGIBLE = 1e-12
 
 
 class SurpriseModel:
-    """Holds the distribution of each behavioural feature given the context, and given all other features.
+    """Holds the distribution of each behavioral feature given the context, and given all other features.
 
     Parameters
     ----------
     table : EncodedTable
         The fitted table.
     settings : SurpriseSettings
-        How forests are grown, and what a partial score is at most.
+        How forests are grown.
     """
 
     def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
@@ -52,7 +48,7 @@ class SurpriseModel:
         context = np.arange(self._n_contextual, dtype=np.uint16)
         self._given_context: list[ConditionalColumn] = []
         self._given_all: list[ConditionalColumn] = []
-        """Empty if there is one behavioural feature."""
+        """Empty if there is one behavioral feature."""
         for feature in range(self._n_behavioral):
             target = np.ascontiguousarray(table.all_behavior[:, feature])
             whole = WholeColumn(target)
@@ -61,36 +57,37 @@ class SurpriseModel:
             if others:
                 features = np.append(context, np.array(others, dtype=np.uint16))
                 self._given_all.append(ConditionalColumn(target, whole, features))
+        self._verdict: Verdict | None = None
 
-    def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> Floats:
-        """Learns from the table. Returns the partial scores of its rows; `tick` is told how many would be done."""
+    def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> tuple[SurpriseState, Judged]:
+        """Learns from the table. Returns what to keep, and what is said of its rows.
+
+        `tick` is called with the number of rows that would be done.
+        """
         n_rows = len(self._rows)
-        fitted = self._table.match(self._rows)
+        asked = Asked(self._rows, self._table.match(self._rows), n_threads)
         found = []
         for place, column in enumerate(self._columns):
 
-            def tell(share: float, place: int = place) -> None:
+            def report(share: float, place: int = place) -> None:
                 if tick is not None:
                     tick(int(n_rows * (place + share) / len(self._columns)))
 
-            asked = Asked(self._rows, fitted, n_threads)
             settings = self._settings.of_forest(len(column.features))
-            found.append(column.fit(self._table, asked, self._categorical, settings, self._seed(place), tell))
+            found.append(column.fit(self._table, asked, self._categorical, settings, self._seed(place), report))
         if tick is not None:
             tick(n_rows)
-        surprises = np.column_stack(found)
-        return self._partial_scores(surprises[:, : self._n_behavioral], surprises[:, self._n_behavioral :])
+        cells = self._cells(found)
+        self._verdict = Verdict.fit(cells)
+        learned = [column.learned for column in self._columns]
+        return SurpriseState(self._settings, n_rows, learned, self._verdict), self._judged(cells)
 
-    def recall(self, learned: list[Learned], n_threads: int) -> None:
+    def recall(self, state: SurpriseState, n_threads: int) -> None:
         """Takes over what was learned before."""
-        for place, (column, each) in enumerate(zip(self._columns, learned, strict=True)):
+        for place, (column, each) in enumerate(zip(self._columns, state.learned, strict=True)):
             settings = self._settings.of_forest(len(column.features))
             column.recall(each, self._table, settings, self._seed(place), n_threads)
-
-    @property
-    def learned(self) -> list[Learned]:
-        """What was learned."""
-        return [column.learned for column in self._columns]
+        self._verdict = state.verdict
 
     @property
     def _columns(self) -> list[ConditionalColumn]:
@@ -103,42 +100,46 @@ class SurpriseModel:
         """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
         return self._table.match(np.ascontiguousarray(np.hstack([context, behavior])))
 
-    def score(self, rows: RowBatch) -> Floats:
-        """Partial scores."""
-        context, everything = self._surprises(rows)
-        return self._partial_scores(context, everything)
+    def judge(self, rows: RowBatch) -> Judged:
+        """Partial scores, kinds, and the p-value of each cell."""
+        return self._judged(self._evidence(rows))
 
-    def _surprises(self, rows: RowBatch) -> tuple[Floats, Floats]:
-        """Of each value: given the context, and given all; without columns if there is one behavioural feature."""
+    def _evidence(self, rows: RowBatch) -> CellEvidence:
         asked = self._asked(rows)
         n_rows = len(rows.context)
-        found = np.empty((n_rows, len(self._columns)))
+        found = []
         for place, column in enumerate(self._columns):
             values = np.ascontiguousarray(rows.behavior[:, place % self._n_behavioral])
-            found[:, place] = column.surprises(asked, values)
+            found.append(column.judge(asked, values))
             if rows.tick is not None:
                 rows.tick(n_rows * (place + 1) // len(self._columns))
-        return found[:, : self._n_behavioral], found[:, self._n_behavioral :]
+        return self._cells(found)
+
+    def _cells(self, found: list[tuple[Floats, Floats]]) -> CellEvidence:
+        """The evidence of all cells, from that of each column given the context, and then given all."""
+        evidence = np.column_stack([each for each, _ in found])
+        surprises = np.column_stack([each for _, each in found])
+        n = self._n_behavioral
+        if not self._given_all:
+            return CellEvidence(evidence, evidence, surprises, surprises)
+        return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
+
+    def _judged(self, cells: CellEvidence) -> Judged:
+        assert self._verdict is not None
+        said = self._verdict.judge(cells)
+        given_all = np.exp(-cells.given_all) if self._given_all else None
+        return Judged(said.parts, said.kinds, np.exp(-cells.given_context), given_all)
 
     def _asked(self, rows: RowBatch) -> Asked:
         values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
         return Asked(values, rows.fitted, rows.n_threads)
 
-    def _partial_scores(self, context: Floats, everything: Floats) -> Floats:
-        """Surprises beyond the usual, capped, on a scale where they end at 100."""
-        clip = self._settings.clip
-        if everything.shape[1] == 0:
-            # There is nobody to dictate to.
-            return np.asarray(np.maximum(context, 0.0) * (FULL_SCORE / (clip or DEFAULT_CLIP)))
-        both = capped(context, clip) + capped(everything, clip)
-        return np.asarray(both * (FULL_SCORE / (2.0 * (1.0 + BEYOND) * (clip or DEFAULT_CLIP))))
-
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
-        """Distributions: [row][behavioural feature][quantile]."""
+        """Distributions: [row][behavioral feature][quantile]."""
         asked = self._asked(rows)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):
-            for row, density in enumerate(column.densities(asked, rows.behavior[:, feature])):
+            for row, density in enumerate(column.densities(asked)):
                 found[row, feature] = density.percentiles(N_QUANTILES)
         return found
 
@@ -195,48 +196,34 @@ class SurpriseModel:
         return np.array([[distances[0], distances[-1]] for _, distances, _ in groups])
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
-        """All that is to be said of each row."""
-        context, everything = self._surprises(rows)
-        partial = self._partial_scores(context, everything)
+        """Everything there is to say about each row."""
+        judged = self.judge(rows)
         asked = self._asked(rows)
-        densities = [
-            column.densities(asked, rows.behavior[:, feature]) for feature, column in enumerate(self._given_context)
-        ]
+        densities = [column.densities(asked) for column in self._given_context]
+        assert judged.cell_p_values is not None and judged.kinds is not None
         findings = []
-        for row in range(len(partial)):
+        for row in range(len(judged.partial)):
             percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])
             neighbors, distances, weights = self._group(rows.context[row], int(rows.fitted[row]))
-            surprises = tuple(
-                Surprise(
-                    float(np.maximum(context[row, feature], 0.0)),
-                    float(np.maximum(everything[row, feature], 0.0)) if self._given_all else None,
+            given_all = judged.cell_p_values_given_all
+            verdicts = tuple(
+                CellVerdict(
+                    float(judged.cell_p_values[row, feature]),
+                    None if given_all is None else float(given_all[row, feature]),
                     densities[feature][row],
                 )
                 for feature in range(self._n_behavioral)
             )
-            central = percentiles[:, [5, 50, 95]]
             findings.append(
                 RowFindings(
-                    partial[row],
+                    judged.partial[row],
                     percentiles,
-                    central,
+                    percentiles[:, [5, 50, 95]],
                     neighbors,
                     distances,
                     weights,
-                    surprises,
+                    verdicts,
+                    str(judged.kinds[row]),
                 )
             )
         return findings
-
-
-def capped(surprises: Floats, clip: float | None) -> Floats:
-    """Surprises of at least 0. Up to the cap they count in full; beyond it ever less, and a twentieth of it in all.
-
-    >>> capped(np.array([-1.0, 2.0, 3.0, 6.0, 600.0]), 3.0).round(3)
-    array([0.   , 2.   , 3.   , 3.095, 3.15 ])
-    """
-    above = np.maximum(surprises, 0.0)
-    if clip is None:
-        return above
-    beyond = np.maximum(above - clip, 0.0)
-    return np.asarray(np.minimum(above, clip) - BEYOND * clip * np.expm1(-beyond / clip))

@@ -10,10 +10,15 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus._common.untrusted import DamagedError, Fields, floats_of, is_finite, is_whole
+from paribus.methods.density import ColumnShape, RangeMap
 from paribus.methods.interface import Arrays
-from paribus.methods.parameters import MAX_TREES, resolve_max_features, unpack_clip
+from paribus.methods.null import ScoreNull
+from paribus.methods.parameters import MAX_TREES, resolve_max_features
+from paribus.methods.surprise.calibration import TailMap
 from paribus.methods.surprise.mixture import Learned
+from paribus.methods.surprise.smoothing import ColumnSmoothing
 from paribus.methods.surprise.trend import LinearTrend
+from paribus.methods.surprise.verdict import KINDS, Verdict
 from paribus.methods.surprise.views import ForestSettings, WholeColumn
 from paribus.tables.encoded_table import EncodedTable
 
@@ -21,17 +26,19 @@ from paribus.tables.encoded_table import EncodedTable
 MAX_REFERENCES = 200
 # Shares sum to 1 within this.
 ROUNDING = 1e-9
+# Knots of a map.
+MAX_KNOTS = 1_000
+SHAPES = ("plain", "asinh", "log")
 
 
 @dataclass(frozen=True)
 class SurpriseSettings:
-    """What was set, and the seed of what is drawn at random."""
+    """The parameters of the forests, and the seed of what is drawn at random."""
 
     n_trees: int
     max_features: int | float | str | None
     min_samples_leaf: int
     max_samples: int
-    clip: float | None
     seed: int
 
     def of_forest(self, n_features: int) -> ForestSettings:
@@ -51,7 +58,8 @@ class SurpriseState:
     settings: SurpriseSettings
     n_rows: int
     learned: list[Learned]
-    """Of each behavioural feature: given the context, and, if there are several, given all other features."""
+    """Of each behavioral feature: given the context, and, if there are several, given all other features."""
+    verdict: Verdict
 
     @property
     def n_reference(self) -> int:
@@ -61,20 +69,33 @@ class SurpriseState:
 
 def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
     """Fields of a header, and arrays."""
-    settings = state.settings
+    settings, verdict = state.settings, state.verdict
     fields = {
         "n_trees": int(settings.n_trees),
         "max_features": _plain_number(settings.max_features),
         "min_samples_leaf": int(settings.min_samples_leaf),
         "max_samples": int(settings.max_samples),
-        "clip": None if settings.clip is None else float(settings.clip),
         "seed": int(settings.seed),
         "learned": [_pack_learned(learned) for learned in state.learned],
+        "verdict": {
+            "sums": {
+                name: {"map": _pack_tail(each), "fills": verdict.fills[name].tolist()}
+                for name, each in verdict.sum_maps.items()
+            },
+            "values": [_pack_tail(each) for each in verdict.value_maps],
+            "shares": verdict.shares.tolist(),
+            "rates": verdict.rates.tolist(),
+            "null": {
+                "knots": verdict.null.knots.tolist(),
+                "evidence": verdict.null.evidence.tolist(),
+                "scale": verdict.null.scale,
+            },
+        },
     }
     arrays = {
-        f"residuals_{place}": learned.residuals
+        f"distances_{place}": learned.distances
         for place, learned in enumerate(state.learned)
-        if learned.residuals is not None
+        if learned.distances is not None
     }
     return fields, arrays
 
@@ -84,11 +105,27 @@ def _plain_number(value: Any) -> Any:
 
 
 def _pack_learned(learned: Learned) -> dict[str, Any]:
-    trend = learned.trend
+    trend, smoothing = learned.trend, learned.smoothing
     return {
         "shares": learned.shares.tolist(),
         "usual": learned.usual,
-        "least": learned.least,
+        "min_deviations": learned.min_deviations,
+        "smoothing": None
+        if smoothing is None
+        else {
+            "shape": smoothing.shape.kind,
+            "center": smoothing.shape.center,
+            "unit": smoothing.shape.unit,
+            "width": smoothing.width,
+            "resolution": smoothing.resolution,
+            "shares": list(smoothing.shares),
+            "min_widths": list(smoothing.min_widths),
+        },
+        "tail": None if learned.tail is None else _pack_tail(learned.tail),
+        "ranges": {
+            "probabilities": learned.ranges.probabilities.tolist(),
+            "levels": learned.ranges.levels.tolist(),
+        },
         "trend": None
         if trend is None
         else {
@@ -100,6 +137,15 @@ def _pack_learned(learned: Learned) -> dict[str, Any]:
     }
 
 
+def _pack_tail(tail: TailMap) -> dict[str, Any]:
+    return {
+        "knots": tail.knots.tolist(),
+        "evidence": tail.evidence.tolist(),
+        "scale": tail.scale,
+        "limit": tail.limit,
+    }
+
+
 def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> SurpriseState:
     """The state again, from parts that may have been tampered with."""
     categorical, behavior = table.encoding.categorical, table.all_behavior
@@ -108,7 +154,6 @@ def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> SurpriseState
         header.get("max_features", _is_max_features),
         header.whole("min_samples_leaf", 1, 2**31 - 1),
         header.whole("max_samples", 1, 2**31 - 1),
-        unpack_clip(header),
         header.whole("seed", 0, 2**31 - 1),
     )
     n_rows, n_behavioral = behavior.shape
@@ -119,7 +164,8 @@ def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> SurpriseState
         others = 0 if place < n_behavioral else n_behavioral - 1
         kinds = np.append(categorical, np.zeros(others, dtype=np.uint8))
         learned.append(_unpack_learned(fields, arrays, place, kinds, behavior[:, place % n_behavioral]))
-    return SurpriseState(settings, n_rows, learned)
+    verdict = _unpack_verdict(_part(header, "verdict"), n_behavioral)
+    return SurpriseState(settings, n_rows, learned, verdict)
 
 
 def _unpack_learned(
@@ -129,19 +175,115 @@ def _unpack_learned(
         raise DamagedError("learned is not what it should be")
     part = Fields(fields)
     stored = part.get("trend", lambda value: value is None or isinstance(value, dict))
-    trend, residuals = None, None
+    trend, distances = None, None
     if stored is not None:
         trend = _unpack_trend(Fields(stored), categorical)
-        residuals = floats_of(arrays, f"residuals_{place}", target.shape)
-        if (np.isnan(residuals) != np.isnan(target)).any():
-            raise DamagedError(f"residuals_{place} is not what it should be")
-    shares = _numbers(part, "shares", 1, 3)
-    least = _numbers(part, "least", 0, 2)
+        distances = floats_of(arrays, f"distances_{place}", target.shape)
+        if (np.isnan(distances) != np.isnan(target)).any():
+            raise DamagedError(f"distances_{place} is not what it should be")
     n_views = 0 if WholeColumn(target).is_constant else 1 if trend is None else 2
-    is_whole_share = (shares >= 0).all() and abs(shares.sum() - 1.0) < ROUNDING
-    if not is_whole_share or len(least) != n_views or len(shares) != n_views + 1 or (least <= 0).any():
-        raise DamagedError("learned is not what it should be")
-    return Learned(shares, float(part.get("usual", is_finite)), least.tolist(), trend, residuals)
+    if n_views == 0:
+        return Learned(np.ones(1), 0.0, [], None, None, RangeMap.exact(), None, None)
+    smoothing = _unpack_smoothing(_part(part, "smoothing"), n_views)
+    ranges = _part(part, "ranges")
+    probabilities = _ascending(ranges, "probabilities")
+    levels = _ascending(ranges, "levels", strictly=False)
+    if len(levels) != len(probabilities) or probabilities[0] < 0 or probabilities[-1] > 1:
+        raise DamagedError("ranges is not what it should be")
+    return Learned(
+        _unpack_shares(part, n_views + 1),
+        float(part.get("usual", is_finite)),
+        _positive(part, "min_deviations", n_views).tolist(),
+        smoothing,
+        _unpack_tail(_part(part, "tail")),
+        RangeMap(probabilities, levels),
+        trend,
+        distances,
+    )
+
+
+def _unpack_smoothing(part: Fields, n_views: int) -> ColumnSmoothing:
+    shape = ColumnShape(
+        part.get("shape", lambda value: value in SHAPES),
+        float(part.get("center", is_finite)),
+        _above_zero(part, "unit"),
+    )
+    resolution = float(part.get("resolution", lambda value: is_finite(value) and 0 <= value < 1e250))
+    shares = _unpack_shares(part, n_views)
+    min_widths = _positive(part, "min_widths", n_views)
+    return ColumnSmoothing(
+        shape, _above_zero(part, "width"), resolution, tuple(shares.tolist()), tuple(min_widths.tolist())
+    )
+
+
+def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
+    names = {kind.statistic for kind in KINDS if not kind.statistic.startswith("value")}
+    expected = names if n_behavioral > 1 else {name for name in names if name.endswith("context")}
+    sums = part.get("sums", lambda value: isinstance(value, dict) and set(value) == expected)
+    sum_maps, fills = {}, {}
+    for kind in KINDS:
+        name = kind.statistic
+        if name not in expected:
+            continue
+        if not isinstance(sums[name], dict):
+            raise DamagedError("sums is not what it should be")
+        each = Fields(sums[name])
+        sum_maps[name] = _unpack_tail(_part(each, "map"))
+        fills[name] = _numbers(each, "fills", n_behavioral, n_behavioral)
+    n_values = n_behavioral if n_behavioral > 1 else 0
+    stored = part.get("values", lambda value: isinstance(value, list) and len(value) == n_values)
+    value_maps = []
+    for each in stored:
+        if not isinstance(each, dict):
+            raise DamagedError("values is not what it should be")
+        value_maps.append(_unpack_tail(Fields(each)))
+    n_kinds = len(KINDS) if n_behavioral > 1 else len(expected)
+    rates = _positive(part, "rates", n_kinds)
+    null = _part(part, "null")
+    knots, evidence = _ascending(null, "knots"), _ascending(null, "evidence", strictly=False)
+    shares = _unpack_shares(part, n_kinds + 1)
+    if (rates >= 1).any() or len(evidence) != len(knots) or (shares <= 0).any():
+        raise DamagedError("verdict is not what it should be")
+    return Verdict(
+        sum_maps, tuple(value_maps), fills, shares, rates, ScoreNull(knots, evidence, _above_zero(null, "scale"))
+    )
+
+
+def _unpack_tail(part: Fields) -> TailMap:
+    knots, evidence = _ascending(part, "knots"), _ascending(part, "evidence", strictly=False)
+    if len(evidence) != len(knots):
+        raise DamagedError("a map is not what it should be")
+    return TailMap(knots, evidence, _above_zero(part, "scale"), _above_zero(part, "limit"))
+
+
+def _part(fields: Fields, name: str) -> Fields:
+    return Fields(fields.get(name, lambda value: isinstance(value, dict)))
+
+
+def _ascending(part: Fields, name: str, *, strictly: bool = True) -> Floats:
+    found = _numbers(part, name, 1, MAX_KNOTS)
+    steps = np.diff(found)
+    if (steps < 0).any() or (strictly and (steps == 0).any()):
+        raise DamagedError(f"{name} is not in order")
+    return found
+
+
+def _unpack_shares(part: Fields, n: int) -> Floats:
+    shares = _numbers(part, "shares", n, n)
+    if (shares < 0).any() or abs(shares.sum() - 1.0) > ROUNDING:
+        raise DamagedError("shares is not what it should be")
+    return shares
+
+
+def _positive(part: Fields, name: str, n: int) -> Floats:
+    found = _numbers(part, name, n, n)
+    if (found <= 0).any():
+        raise DamagedError(f"{name} is not what it should be")
+    return found
+
+
+def _above_zero(part: Fields, name: str) -> float:
+    return float(part.get(name, lambda value: is_finite(value) and 0 < value < 1e250))
 
 
 def _unpack_trend(part: Fields, categorical: npt.NDArray[np.uint8]) -> LinearTrend:

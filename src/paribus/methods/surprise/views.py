@@ -16,18 +16,17 @@ from paribus.methods.surprise.trend import LinearTrend
 Features = npt.NDArray[np.uint16]
 Tick = Callable[[int], object]
 
-# Kernel width as a share of the mean absolute deviation: half a standard deviation of a normal distribution.
-WIDTH = 0.5 * np.sqrt(np.pi / 2.0)
 # Contexts in which the target hardly varies are smoothed as if it varied by this share of the usual deviation.
 MIN_DEVIATION_SHARE = 0.5
 # The kernel width for the whole column, which has many more values than a context.
 WIDTH_OF_WHOLE_COLUMN = 0.3 * np.sqrt(np.pi / 2.0)
 # Values that represent the whole column.
 MAX_COLUMN_ATOMS = 400
-# Values that represent the distribution of one row.
-N_ATOMS = 50
 # A deviation this much smaller than the target's is rounding error.
 NEGLIGIBLE = 1e-12
+# Values beyond the central 90 % by more than this many of their widths count as if they were there: no gross value may
+# steer a tree, or widen the kernels of its neighbors.
+MAX_REACH = 1.5
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,39 @@ class Asked:
     n_threads: int = 1
     tick: Tick | None = None
 
+    def take(self, places: Positions) -> Asked:
+        """Some of the rows."""
+        return Asked(self.rows[places], self.fitted[places], self.n_threads)
+
+
+def pull_in(values: Floats) -> Floats:
+    """The same values, but for those that are far out, which count as if they were nearer.
+
+    >>> pull_in(np.append(np.arange(101.0), 1e9))[-1]
+    232.0...
+    """
+    known = values[~np.isnan(values)]
+    low, high = np.percentile(known, [5.0, 95.0])
+    width = high - low
+    if width <= 0:
+        # Nearly all values are one: the others say how far is far.
+        return values
+    return np.asarray(np.clip(values, low - MAX_REACH * width, high + MAX_REACH * width))
+
 
 class WholeColumn:
     """The view that the other columns say nothing: the distribution is that of the whole column."""
 
     def __init__(self, target: Floats) -> None:
         values = np.sort(target[~np.isnan(target)])
-        n = min(len(values), MAX_COLUMN_ATOMS)
-        self._has_all = n == len(values)
-        self.atoms: Floats = values[((np.arange(n) + 0.5) / n * len(values)).astype(np.int64)]
         self.range = float(values[0]), float(values[-1])
         self.is_constant = self.range[1] - self.range[0] <= SMALLEST_RANGE
+        near = pull_in(values)
+        n = min(len(near), MAX_COLUMN_ATOMS)
+        self._has_all = n == len(near)
+        self.atoms: Floats = near[((np.arange(n) + 0.5) / n * len(near)).astype(np.int64)]
         # Between equal values any width will do.
-        self.scale = WIDTH_OF_WHOLE_COLUMN * (mean_deviation(self.atoms) or mean_deviation(values) or 1.0)
+        self.scale = WIDTH_OF_WHOLE_COLUMN * (mean_deviation(self.atoms) or mean_deviation(near) or 1.0)
 
     def surprises(self, asked: Asked, values: Floats) -> Floats:
         """Minus the logarithm of the smooth density at the values. A fitted row does not count itself."""
@@ -75,22 +94,36 @@ class ForestView:
     """The view of a forest: the distribution is that of the rows that share the row's leaves.
 
     With a trend, it is that of their distances from the trend, put around the row's own place on it.
+
+    Parameters
+    ----------
+    target : array
+        The column, far values pulled in; with a trend, the distances of its rows from the trend.
+    features : array
+        The columns of the table that splits may use.
+    trend : LinearTrend, optional
+        What to expect of a row.
+    column : array, optional
+        With a trend: the column, far values pulled in.
     """
 
-    def __init__(self, target: Floats, trend: LinearTrend | None, features: Features) -> None:
-        self.target = target
-        """What the forest is grown for: the column itself, or the distances from the trend."""
+    def __init__(
+        self, target: Floats, features: Features, trend: LinearTrend | None = None, column: Floats | None = None
+    ) -> None:
         self.trend = trend
-        self.least = 0.0
+        self.distances = target
+        self.min_deviation = 0.0
         """Contexts in which the target varies less are smoothed as if it varied as much."""
+        self._target = target if trend is None else pull_in(target)
         self._features = features
+        self._column = column
 
     def grow(self, table: FeatureTable, settings: ForestSettings, seed: int, n_threads: int, tick: Tick | None) -> None:
         """Grows the forest."""
-        n_usable = int((~np.isnan(self.target)).sum())
+        n_usable = int((~np.isnan(self._target)).sum())
         self.forest = Forest(
             table,
-            self.target,
+            self._target,
             self._features,
             settings.max_features,
             settings.min_samples_leaf,
@@ -105,28 +138,22 @@ class ForestView:
         """Learns from some rows how much the target usually varies in a context."""
         deviations = self.forest.deviations(asked.rows, asked.fitted, asked.n_threads)
         usual = float(np.median(deviations)) or float(deviations.mean())
-        self.least = MIN_DEVIATION_SHARE * (usual or NEGLIGIBLE * mean_deviation(self.target[~np.isnan(self.target)]))
+        known = self._target[~np.isnan(self._target)]
+        self.min_deviation = MIN_DEVIATION_SHARE * (usual or NEGLIGIBLE * mean_deviation(known))
 
-    def surprises(self, asked: Asked, values: Floats) -> Floats:
-        """Minus the logarithm of the smooth density at the values."""
-        away = values - self.centers(asked, values)
-        return self.forest.surprises(asked.rows, asked.fitted, away, WIDTH, self.least, asked.n_threads, asked.tick)
-
-    def centers(self, asked: Asked, values: Floats) -> Floats:
-        """What the trend expects of each row. A fitted one is judged as if the trend had not seen it."""
-        if self.trend is None:
-            return np.zeros(len(values))
+    def centers(self, asked: Asked) -> Floats | None:
+        """What the trend expects of each row, if there is one. A fitted row is judged as if it had not been seen."""
+        if self.trend is None or self._column is None:
+            return None
         expected = self.trend.predict(asked.rows[:, self._features])
-        own = (asked.fitted >= 0) & ~np.isnan(values)
-        expected[own] = (values - self.target[asked.fitted])[own]
+        own = asked.fitted >= 0
+        seen = asked.fitted[own]
+        without = self._column[seen] - self.distances[seen]
+        expected[own] = np.where(np.isnan(without), expected[own], without)
         return expected
 
-    def atoms(self, asked: Asked, values: Floats) -> Floats:
-        """[row][atom]: values that stand for each row's distribution, each for as much of it."""
-        found = self.forest.quantiles(asked.rows, asked.fitted, N_ATOMS, asked.n_threads)
-        return np.asarray(found + self.centers(asked, values)[:, None])
-
-    def scales(self, asked: Asked) -> Floats:
-        """The width of the kernel for each row."""
-        deviations = self.forest.deviations(asked.rows, asked.fitted, asked.n_threads)
-        return np.asarray(WIDTH * np.maximum(deviations, self.least))
+    def atoms(self, asked: Asked) -> Floats:
+        """[row][atom]: values that represent each row's distribution, all alike."""
+        found = self.forest.atoms(asked.rows, asked.fitted, asked.n_threads)
+        centers = self.centers(asked)
+        return found if centers is None else np.asarray(found + centers[:, None])

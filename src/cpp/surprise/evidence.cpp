@@ -1,0 +1,252 @@
+#include "surprise/evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "common/parallel.hpp"
+#include "kernels/kernel.hpp"
+#include "kernels/smooth_density.hpp"
+#include "surprise/student.hpp"
+
+namespace paribus {
+
+namespace {
+
+constexpr std::size_t rows_per_block = 2048;
+constexpr std::size_t atoms_per_tree = 2;
+constexpr std::size_t lot = WeightedSteps::lot;
+const double sqrt_of_degrees = std::sqrt(3.0);
+
+/// One of the two values that stand for a leaf: the order statistics at levels that are spread over the trees.
+std::int32_t order_statistic(const std::int32_t *members, std::size_t n, std::size_t pair, std::size_t n_pairs,
+                             std::size_t half) {
+    const double level =
+        (static_cast<double>(half) + (static_cast<double>(pair) + 0.5) / static_cast<double>(n_pairs)) / atoms_per_tree;
+    return members[std::min(static_cast<std::size_t>(level * static_cast<double>(n)), n - 1)];
+}
+
+/// What one thread knows of the row in question: atoms of all views, on the scale of the shape.
+class RowEvidence {
+public:
+    RowEvidence(const std::vector<SmoothView> &views, const EvidenceParameters &parameters)
+        : views_(views), parameters_(parameters), kernel_(kernel()) {
+        for (const SmoothView &view : views) n_atoms_ += atoms_per_tree * view.forest->n_pairs();
+        const std::size_t padded = (n_atoms_ + lot - 1) / lot * lot;
+        exact_.resize(n_atoms_);
+        atoms_.resize(padded);
+        inverse_widths_.resize(padded);
+        weights_.resize(padded);
+        places_.resize(n_atoms_ + 1);
+        densities_.resize(n_atoms_ + 1);
+        order_.resize(n_atoms_);
+    }
+
+    /// @param leaves [view] of [pair], `stride` apart
+    double evidence(std::size_t row, std::int64_t fitted, double value, const TableTree::Leaf *const *leaves,
+                    std::size_t stride) {
+        const double at = parameters_.shape.transformed(value);
+        const double finest = parameters_.resolution * parameters_.shape.slope(value);
+        collect(row, fitted, leaves, stride, finest);
+        // Distances from one of the atoms are small, and lose less as single precision.
+        const double origin = exact_[0];
+        for (std::size_t i = 0; i < n_atoms_; ++i) atoms_[i] = static_cast<float>(exact_[i] - origin);
+        std::size_t n_places = 0;
+        // Every other atom: the two of a tree are alike enough.
+        for (std::size_t i = 0; i < n_atoms_; i += atoms_per_tree) places_[n_places++] = atoms_[i + i / 2 % 2];
+        places_[n_places] = static_cast<float>(at - origin);
+        kernel_.student_sums(atoms_.data(), inverse_widths_.data(), weights_.data(), atoms_.size(), places_.data(),
+                             n_places + 1, densities_.data());
+        return tail(n_places, log_density(at, densities_[n_places]));
+    }
+
+private:
+    void collect(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves, std::size_t stride,
+                 double finest) {
+        std::size_t n = 0;
+        for (std::size_t v = 0; v < views_.size(); ++v) {
+            const SmoothView &view = views_[v];
+            const std::size_t n_pairs = view.forest->n_pairs(), first = n;
+            const double center = view.centers == nullptr ? 0.0 : view.centers[row];
+            double mean = 0.0;
+            for (std::size_t pair = 0; pair < n_pairs; ++pair) {
+                const TableTree::Leaf &leaf = leaves[v][pair * stride];
+                const std::int32_t *members = view.forest->members(pair, fitted, leaf);
+                for (std::size_t half = 0; half < atoms_per_tree; ++half) {
+                    const std::int32_t step = order_statistic(members, leaf.n_rows, pair, n_pairs, half);
+                    exact_[n] = parameters_.shape.transformed(center + view.forest->value_at(step));
+                    mean += exact_[n++];
+                }
+            }
+            const double n_own = static_cast<double>(n - first);
+            mean /= n_own;
+            double deviation = 0.0;
+            for (std::size_t i = first; i < n; ++i) deviation += std::fabs(exact_[i] - mean);
+            const double width = std::max({parameters_.width * deviation / n_own, view.min_width, finest});
+            std::fill(inverse_widths_.begin() + first, inverse_widths_.begin() + n,
+                      static_cast<float>(1.0 / (sqrt_of_degrees * width)));
+            std::fill(weights_.begin() + first, weights_.begin() + n, static_cast<float>(view.share / n_own / width));
+        }
+    }
+
+    double log_density(double at, float rough) const {
+        // What is that small may have lost digits, or all of them.
+        if (rough > 1e-24f) return std::log(static_cast<double>(rough));
+        double exact = 0.0;
+        for (std::size_t i = 0; i < n_atoms_; ++i) {
+            const double distance = (at - exact_[i]) * static_cast<double>(inverse_widths_[i]);
+            const double term = 1.0 + distance * distance;
+            exact += static_cast<double>(weights_[i]) / (term * term);
+        }
+        return std::log(std::max(exact, std::numeric_limits<double>::min()));
+    }
+
+    /// Minus the logarithm of the share of the distribution that is at most as dense as the value.
+    double tail(std::size_t n_places, double at_value) {
+        // Each place stands for as much as its view counts.
+        std::size_t n = 0;
+        for (const SmoothView &view : views_) {
+            for (std::size_t pair = 0; pair < view.forest->n_pairs(); ++pair, ++n) {
+                order_[n] = {densities_[n], view.share / static_cast<double>(view.forest->n_pairs())};
+            }
+        }
+        std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(n_places));
+        double below = 0.0, reached = 0.0, edge = 0.0, edge_share = 0.0;
+        const double density = std::exp(at_value);
+        for (std::size_t i = 0; i < n_places; ++i) {
+            if (edge_share == 0.0) {
+                reached += order_[i].second;
+                if (reached >= parameters_.tail_probability || i + 1 == n_places) {
+                    edge = std::log(std::max(static_cast<double>(order_[i].first), std::numeric_limits<double>::min()));
+                    edge_share = reached;
+                }
+            }
+            if (static_cast<double>(order_[i].first) <= density) below += order_[i].second;
+        }
+        if (at_value < edge) return -std::log(edge_share) + (edge - at_value);
+        return -std::log(std::min(std::max(below, edge_share), 1.0));
+    }
+
+    const std::vector<SmoothView> &views_;
+    const EvidenceParameters &parameters_;
+    const Kernel &kernel_;
+    std::size_t n_atoms_ = 0;
+    std::vector<double> exact_;
+    std::vector<float> atoms_, inverse_widths_, weights_, places_, densities_;
+    std::vector<std::pair<float, double>> order_;
+};
+
+template <typename Work>
+void for_each_block(std::size_t n_rows, std::size_t n_threads, const TableForest::Tick &on_tick,
+                    const Work &make_work) {
+    const std::size_t n_blocks = (n_rows + rows_per_block - 1) / rows_per_block;
+    for_each_item(
+        n_blocks, n_threads,
+        [&](const std::atomic<bool> &) -> std::function<void(std::size_t)> {
+            return [work = make_work(), n_rows](std::size_t block) {
+                const std::size_t begin = block * rows_per_block;
+                work(begin, std::min(begin + rows_per_block, n_rows));
+            };
+        },
+        [&](std::size_t n_done) { on_tick(std::min(n_done * rows_per_block, n_rows)); });
+}
+
+}  // namespace
+
+double ColumnShape::transformed(double value) const {
+    switch (kind) {
+        case Kind::inverse_sinh:
+            return std::asinh((value - center) / unit);
+        // Values below what the column has are as far from its lowest as they would be on a straight line.
+        case Kind::logarithm:
+            return value > -0.5 * unit ? std::log(value + unit) : std::log(0.5 * unit) + 2.0 * value / unit + 1.0;
+        default:
+            return value;
+    }
+}
+
+double ColumnShape::slope(double value) const {
+    switch (kind) {
+        case Kind::inverse_sinh:
+            return 1.0 / std::hypot(unit, value - center);
+        case Kind::logarithm:
+            return 1.0 / std::max(value + unit, 0.5 * unit);
+        default:
+            return 1.0;
+    }
+}
+
+void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
+                   const double *values, double *evidence, double *surprises, std::size_t n_threads,
+                   const TableForest::Tick &on_tick) {
+    struct Scratch {
+        TableForest::LeafScratch finding;
+        std::vector<std::vector<TableTree::Leaf>> leaves;
+        TableForest::Distribution distribution;
+        RowEvidence row_evidence;
+    };
+    const std::size_t n_views = views.size();
+    const Kernel &with = kernel();
+    for_each_block(rows.n_rows, n_threads, on_tick, [&] {
+        auto scratch = std::make_shared<Scratch>(Scratch{{}, {}, {}, RowEvidence(views, parameters)});
+        for (const SmoothView &view : views) scratch->leaves.emplace_back(view.forest->n_pairs() * rows_per_block);
+        return [&, scratch](std::size_t begin, std::size_t end) {
+            const std::size_t stride = end - begin;
+            for (std::size_t v = 0; v < n_views; ++v) {
+                views[v].forest->find_leaves(rows, begin, end, scratch->finding, scratch->leaves[v].data());
+            }
+            std::vector<const TableTree::Leaf *> leaves(n_views);
+            for (std::size_t row = begin; row < end; ++row) {
+                const double value = values[row];
+                if (std::isnan(value)) {
+                    evidence[row] = value;
+                    std::fill_n(surprises + row * n_views, n_views, value);
+                    continue;
+                }
+                for (std::size_t v = 0; v < n_views; ++v) {
+                    const SmoothView &view = views[v];
+                    leaves[v] = scratch->leaves[v].data() + row - begin;
+                    const WeightedSteps distribution =
+                        scratch->distribution.gather(*view.forest, rows.fitted[row], leaves[v], stride);
+                    const double away = view.centers == nullptr ? value : value - view.centers[row];
+                    const double per_unit = view.forest->steps_per_unit();
+                    const double scale = parameters.surprise_width *
+                                         std::max(with.mean_deviation(distribution), view.min_deviation * per_unit);
+                    surprises[row * n_views + v] =
+                        surprise(with.student_sum(distribution, view.forest->place_of(away), scale), scale / per_unit);
+                }
+                evidence[row] = scratch->row_evidence.evidence(row, rows.fitted[row], value, leaves.data(), stride);
+            }
+        };
+    });
+}
+
+void find_atoms(const AskedRows &rows, const TableForest &forest, double *atoms, std::size_t n_threads,
+                const TableForest::Tick &on_tick) {
+    struct Scratch {
+        TableForest::LeafScratch finding;
+        std::vector<TableTree::Leaf> leaves;
+    };
+    const std::size_t n_pairs = forest.n_pairs();
+    for_each_block(rows.n_rows, n_threads, on_tick, [&] {
+        auto scratch = std::make_shared<Scratch>();
+        scratch->leaves.resize(n_pairs * rows_per_block);
+        return [&, scratch](std::size_t begin, std::size_t end) {
+            const std::size_t stride = end - begin;
+            forest.find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
+            for (std::size_t row = begin; row < end; ++row) {
+                double *to = atoms + row * atoms_per_tree * n_pairs;
+                for (std::size_t pair = 0; pair < n_pairs; ++pair) {
+                    const TableTree::Leaf &leaf = scratch->leaves[pair * stride + row - begin];
+                    const std::int32_t *members = forest.members(pair, rows.fitted[row], leaf);
+                    for (std::size_t half = 0; half < atoms_per_tree; ++half) {
+                        *to++ = forest.value_at(order_statistic(members, leaf.n_rows, pair, n_pairs, half));
+                    }
+                }
+            }
+        };
+    });
+}
+
+}  // namespace paribus

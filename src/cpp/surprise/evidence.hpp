@@ -1,0 +1,58 @@
+#pragma once
+
+#include "surprise/table_forest.hpp"
+
+namespace paribus {
+
+/// The scale on which a column is smoothed: values far out are closer together there than they are by themselves.
+struct ColumnShape {
+    enum class Kind : std::uint8_t { plain, inverse_sinh, logarithm };
+
+    Kind kind;
+    /// Of `inverse_sinh`: asinh((value - center) / unit). Of `logarithm`: log(value + unit).
+    double center, unit;
+
+    double transformed(double value) const;
+    /// The derivative of `transformed`.
+    double slope(double value) const;
+};
+
+/// One view of a column given others: a forest, and how its distributions are smoothed.
+struct SmoothView {
+    const TableForest *forest;
+    /// What to add to the targets of each row's distribution; null: nothing.
+    const double *centers;
+    /// How much the view counts; those of all views sum to 1.
+    double share;
+    /// Kernel widths below this, on the scale of the shape, are replaced by it.
+    double min_width;
+    /// The least deviation for the surprise, in units of the column.
+    double min_deviation;
+};
+
+struct EvidenceParameters {
+    ColumnShape shape;
+    /// Kernel width as a share of the mean absolute deviation: for evidence, and for surprise.
+    double width, surprise_width;
+    /// The least kernel width in units of the column: repeated values are not told apart more finely than they differ.
+    double resolution;
+    /// The probability at which the tail begins: beyond it, evidence grows as the density falls.
+    double tail_probability;
+};
+
+/// How improbable values are given what the views know.
+///
+/// @param values    [row], NaN where missing
+/// @param evidence  [row]: minus the logarithm of the probability of a value at most as dense, under the mixture of the
+///                  views, not calibrated; NaN where the value is missing
+/// @param surprises [row][view]: minus the logarithm of the density at the value
+void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
+                   const double *values, double *evidence, double *surprises, std::size_t n_threads,
+                   const TableForest::Tick &on_tick);
+
+/// Values that represent the distribution of each row, all alike: [row][2 * n_pairs]. From each tree two order
+/// statistics of the row's leaf, evenly spaced over the trees.
+void find_atoms(const AskedRows &rows, const TableForest &forest, double *atoms, std::size_t n_threads,
+                const TableForest::Tick &on_tick);
+
+}  // namespace paribus

@@ -1,0 +1,61 @@
+"""From a statistic to a probability: how often ordinary rows have a value as large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+
+# Tail probabilities at which the distribution of a statistic is read off its fitted values.
+LEVELS = np.array([1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1])
+# The scale of an exponential tail is kept within these bounds. An evidence that is right as it is has a scale of 1.
+MIN_SCALE, MAX_SCALE = 0.2, 20.0
+
+
+@dataclass(frozen=True)
+class TailMap:
+    """Minus the logarithm of the probability that an ordinary row has a statistic as large.
+
+    In the bulk it is read off the quantiles of the fitted rows. Beyond the last of them the tail is exponential, with
+    the scale of the bulk: what lies out there may be anomalies, which must not make themselves ordinary. Evidence that
+    so many rows cannot confirm, beyond `limit`, counts as its logarithm.
+    """
+
+    knots: Floats
+    """Values of the statistic, ascending."""
+    evidence: Floats
+    """Minus the logarithm of the tail probability at each knot."""
+    scale: float
+    """By how much the statistic grows where the tail probability falls by a factor of e."""
+    limit: float
+
+    @classmethod
+    def fit(cls, values: Floats, limit: float, *, tail: float = 0.1, body: float = 0.5) -> TailMap:
+        """Learns the map from the values of the fitted rows; missing ones are left out.
+
+        `tail` is the tail probability at which the exponential tail begins, `body` the one from which its scale is
+        measured.
+
+        >>> values = np.random.default_rng(0).exponential(size=5000)
+        >>> TailMap.fit(values, limit=8.5)(np.array([0.0, 1.0, 5.0, 50.0])).round(1)
+        array([ 0. ,  1. ,  5.1, 12.3])
+        """
+        descending = -np.sort(-values[~np.isnan(values)])
+        n = len(descending)
+        levels = LEVELS[LEVELS >= tail]
+        knots = descending[np.minimum((levels * n).astype(np.int64), n - 1)]
+        start, middle = knots[-1], descending[min(int(body * n), n - 1)]
+        # Where half of the rows share one value, there is no scale to read off.
+        scale = (start - middle) / np.log(body / tail) if start > middle else 1.0
+        distinct, first = np.unique(knots, return_index=True)
+        return cls(distinct, -np.log(levels[first]), float(np.clip(scale, MIN_SCALE, MAX_SCALE)), limit)
+
+    def __call__(self, values: Floats) -> Floats:
+        """The evidence of values; NaN where one is missing."""
+        evidence = np.interp(values, self.knots, self.evidence)
+        beyond = values > self.knots[-1]
+        evidence = np.where(beyond, self.evidence[-1] + (values - self.knots[-1]) / self.scale, evidence)
+        excess = np.maximum(evidence - self.limit, 0.0)
+        return np.asarray(np.where(excess > 0, self.limit + np.log1p(excess), evidence))

@@ -1,0 +1,279 @@
+"""Kinds of strange rows, how common each is, and what that makes of a row: its score, its kind, and its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats
+from paribus._common.statistics import evenly
+from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.interface import KIND_NAMES
+from paribus.methods.null import ScoreNull
+
+WHOLE, COMBINATION, VALUE = KIND_NAMES
+
+# A surprise, in nats above the usual, counts in full up to this, and beyond it by no more than a twentieth of it in all.
+CAP, BEYOND_CAP = 3.0, 0.05
+# Rows that are enough to learn how common each kind is.
+MAX_ROWS_FOR_SHARES = 50_000
+N_ROUNDS = 60
+# Before the table has a say: the share of rows of each kind, as if so many rows had been seen, ...
+PRIOR_SHARE, PRIOR_ROWS = 0.01, 5.0
+# ... and the rate of the evidence of strange cells, as if so many of them had been seen. Ordinary ones have a rate of 1.
+PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
+MIN_RATE, MAX_RATE = 0.03, 0.6
+# Cells with less evidence, in nats, are not what is strange about a row.
+MIN_EVIDENCE = 1.0
+NATS_PER_DIGIT = float(np.log(10.0))
+
+
+@dataclass(frozen=True)
+class CellEvidence:
+    """What is known of each cell of some rows: [row][behavioral feature], NaN where a value is missing."""
+
+    given_context: Floats
+    """Calibrated evidence: minus the logarithm of the probability of a value at most as dense."""
+    given_all: Floats
+    """The same given the context and the other behavioral features; the same array if there is one feature."""
+    surprise_given_context: Floats
+    """Minus the logarithm of the density, above the usual."""
+    surprise_given_all: Floats
+
+    @property
+    def both(self) -> Floats:
+        """The mean of the evidence given the context and given all."""
+        return np.asarray((self.given_context + self.given_all) / 2.0)
+
+    def take(self, rows: Any) -> CellEvidence:
+        """The same for some of the rows."""
+        return CellEvidence(
+            self.given_context[rows],
+            self.given_all[rows],
+            self.surprise_given_context[rows],
+            self.surprise_given_all[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Kind:
+    """An alternative to being ordinary: what is added up over a row, and how it is called."""
+
+    name: str
+    statistic: str
+    """"surprises" or "evidence", given "context" or "both", is summed over the row; or one "value" stands out."""
+
+
+KINDS = (
+    Kind(WHOLE, "surprise_context"),
+    Kind(WHOLE, "evidence_context"),
+    Kind(COMBINATION, "surprise_both"),
+    Kind(COMBINATION, "evidence_both"),
+    Kind(VALUE, "value_context"),
+    Kind(VALUE, "value_both"),
+)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is said of some rows."""
+
+    parts: Floats
+    """[row][behavioral feature]: what each contributes to the score, which is their sum; NaN where missing."""
+    kinds: npt.NDArray[np.object_]
+    """The most probable kind of each row, if it is strange at all."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Everything that turns the evidence of cells into scores."""
+
+    sum_maps: dict[str, TailMap] = field(repr=False)
+    """By statistic that is summed over a row: what its sum is worth."""
+    value_maps: tuple[TailMap, ...] = field(repr=False)
+    """By behavioral feature: what the mean of its two pieces of evidence is worth. Empty if there is one feature."""
+    fills: dict[str, Floats] = field(repr=False)
+    """By statistic that is summed: what a missing value counts, by feature; neither for nor against."""
+    shares: Floats
+    """How common ordinary rows are, and then each kind."""
+    rates: Floats
+    """By kind: the rate of the exponential distribution that its evidence has."""
+    null: ScoreNull
+
+    @classmethod
+    def fit(cls, cells: CellEvidence) -> Verdict:
+        """Learns from the rows of the fitted table, each judged by what has not seen it."""
+        n_rows, n_features = cells.given_context.shape
+        limit = float(np.log(n_rows))
+        fills: dict[str, Floats] = {}
+        sum_maps: dict[str, TailMap] = {}
+        for name, values in _sums(cells).items():
+            fills[name] = np.nan_to_num(np.nanmedian(values, axis=0)) if n_rows else np.zeros(n_features)
+            sum_maps[name] = TailMap.fit(_total(values, fills[name]), 2.0 * limit, tail=0.15, body=0.6)
+        value_maps: tuple[TailMap, ...] = ()
+        if n_features > 1:
+            value_maps = tuple(TailMap.fit(cells.both[:, feature], limit) for feature in range(n_features))
+        some = evenly(np.arange(n_rows), MAX_ROWS_FOR_SHARES)
+        sample = cells.take(some)
+        kinds = [kind for kind in KINDS if kind.statistic in sum_maps or value_maps]
+        shares, rates = _learn_shares(_evidence_of_kinds(sample, kinds, sum_maps, value_maps, fills))
+        undecided = cls(sum_maps, value_maps, fills, shares, rates, ScoreNull(np.zeros(1), np.zeros(1), 1.0))
+        odds = undecided._log_odds(cells)[0]
+        has_values = ~np.isnan(cells.given_context).all(axis=1)
+        return cls(sum_maps, value_maps, fills, shares, rates, ScoreNull.fit(odds[has_values]))
+
+    @property
+    def _kinds(self) -> list[Kind]:
+        return [kind for kind in KINDS if kind.statistic in self.sum_maps or self.value_maps]
+
+    def judge(self, cells: CellEvidence) -> Judgement:
+        """Scores, kinds and parts of rows."""
+        log_odds, beliefs, contributions = self._log_odds(cells)
+        kinds = self._kinds
+        # A score is minus the decimal logarithm of the probability that an ordinary row is as strange.
+        scores = self.null(log_odds) / NATS_PER_DIGIT
+        shares = np.zeros_like(cells.given_context)
+        for place in range(len(kinds)):
+            shares += beliefs[place][:, None] * contributions[place]
+        missing = np.isnan(cells.given_context)
+        names = np.array([WHOLE, COMBINATION, VALUE], dtype=object)
+        by_name = np.array(
+            [sum((beliefs[i] for i, kind in enumerate(kinds) if kind.name == name), np.zeros(len(scores))) for name in names]
+        )
+        found = names[by_name.argmax(axis=0)]
+        if len(kinds) < len(KINDS):
+            # With one behavioral feature, a strange row is a strange value.
+            found[:] = VALUE
+        else:
+            # Values that are strange by themselves need no others to be strange with.
+            alone = np.nan_to_num(cells.given_context).sum(axis=1) >= np.nan_to_num(cells.given_all).sum(axis=1)
+            found[(found == COMBINATION) & alone] = WHOLE
+        return Judgement(np.where(missing, np.nan, scores[:, None] * shares), found)
+
+    def _log_odds(self, cells: CellEvidence) -> tuple[Floats, Floats, list[Floats]]:
+        """The logarithm of the odds against being ordinary; the share of each kind in them; and, by kind, of each cell."""
+        kinds = self._kinds
+        found = _evidence_of_kinds(cells, kinds, self.sum_maps, self.value_maps, self.fills)
+        ratios = _log_ratios(found, self.rates) + np.log(self.shares[1:] / self.shares[0])[:, None]
+        highest = ratios.max(axis=0)
+        # Kind by kind, so that a row's odds do not depend on the rows around it.
+        odds = np.zeros(len(highest))
+        for ratio in ratios:
+            odds += np.exp(ratio - highest)
+        beliefs = np.exp(ratios - highest) / odds
+        contributions = [_cell_shares(kind, cells, evidence, rate) for kind, evidence, rate in zip(kinds, found, self.rates, strict=True)]
+        return highest + np.log(odds), beliefs, contributions
+
+
+def capped(surprises: Floats) -> Floats:
+    """Surprises of at least 0. Up to the cap they count in full; beyond it ever less, and a twentieth of it in all.
+
+    >>> capped(np.array([-1.0, 2.0, 3.0, 6.0, 600.0])).round(3)
+    array([0.   , 2.   , 3.   , 3.095, 3.15 ])
+    """
+    above = np.maximum(surprises, 0.0)
+    beyond = np.maximum(above - CAP, 0.0)
+    return np.asarray(np.minimum(above, CAP) - BEYOND_CAP * CAP * np.expm1(-beyond / CAP))
+
+
+def _sums(cells: CellEvidence) -> dict[str, Floats]:
+    """What is summed over a row: [row][feature] each. Given all there is something only with several features."""
+    alone = capped(cells.surprise_given_context)
+    found = {"surprise_context": alone, "evidence_context": cells.given_context}
+    if cells.given_context.shape[1] > 1:
+        found["surprise_both"] = alone + capped(cells.surprise_given_all)
+        found["evidence_both"] = cells.both
+    return found
+
+
+def _total(values: Floats, fills: Floats) -> Floats:
+    """Sums over rows. A missing value counts as a usual one. Feature by feature: the rows around do not matter."""
+    sums = np.zeros(len(values))
+    for feature in range(values.shape[1]):
+        sums += np.where(np.isnan(values[:, feature]), fills[feature], values[:, feature])
+    return sums
+
+
+Evidence = Floats
+"""By row: of a sum; or by row and feature: of values."""
+
+
+def _evidence_of_kinds(
+    cells: CellEvidence,
+    kinds: list[Kind],
+    sum_maps: dict[str, TailMap],
+    value_maps: tuple[TailMap, ...],
+    fills: dict[str, Floats],
+) -> list[Evidence]:
+    sums = _sums(cells)
+    found: list[Evidence] = []
+    for kind in kinds:
+        if kind.statistic in sum_maps:
+            found.append(sum_maps[kind.statistic](_total(sums[kind.statistic], fills[kind.statistic])))
+        elif kind.statistic == "value_context":
+            found.append(cells.given_context)
+        else:
+            both = cells.both
+            found.append(np.column_stack([each(both[:, feature]) for feature, each in enumerate(value_maps)]))
+    return found
+
+
+def _log_ratios(found: list[Evidence], rates: Floats) -> Floats:
+    """[kind][row]: how much more likely the evidence is if the row is of the kind than if it is ordinary."""
+    ratios = []
+    for evidence, rate in zip(found, rates, strict=True):
+        if evidence.ndim == 1:
+            ratios.append(np.log(rate) + (1.0 - rate) * evidence)
+            continue
+        # One of the values that are there is strange, any of them.
+        exponents = (1.0 - rate) * evidence
+        present = ~np.isnan(exponents)
+        highest = np.where(present, exponents, -np.inf).max(axis=1, initial=-np.inf)
+        base = np.where(np.isfinite(highest), highest, 0.0)
+        likelihoods = np.zeros(len(evidence))
+        for feature in range(evidence.shape[1]):
+            likelihoods += np.where(present[:, feature], np.exp(exponents[:, feature] - base), 0.0)
+        count = np.maximum(present.sum(axis=1), 1)
+        ratios.append(np.log(rate) + base + np.log(np.maximum(likelihoods / count, 1e-300)))
+    return np.array(ratios)
+
+
+def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
+    """How common ordinary rows and each kind are, and the rate of each kind's evidence: expectation, maximization."""
+    n_kinds, n_rows = len(found), len(found[0])
+    prior = np.append(1.0 - PRIOR_SHARE * n_kinds, np.full(n_kinds, PRIOR_SHARE))
+    shares, rates = prior.copy(), np.full(n_kinds, PRIOR_RATE)
+    for _ in range(N_ROUNDS):
+        logs = np.vstack([np.zeros(n_rows), _log_ratios(found, rates)]) + np.log(shares)[:, None]
+        beliefs = np.exp(logs - logs.max(axis=0))
+        beliefs /= beliefs.sum(axis=0)
+        shares = (beliefs.sum(axis=1) + PRIOR_ROWS * prior) / (n_rows + PRIOR_ROWS)
+        for kind, evidence in enumerate(found):
+            strength = evidence if evidence.ndim == 1 else (_softmax(evidence, rates[kind]) * np.nan_to_num(evidence)).sum(axis=1)
+            weight = beliefs[kind + 1]
+            rate = (weight.sum() + PRIOR_CELLS) / ((weight * strength).sum() + PRIOR_CELLS / PRIOR_RATE)
+            rates[kind] = np.clip(rate, MIN_RATE, MAX_RATE)
+    return shares, rates
+
+
+def _softmax(evidence: Floats, rate: float) -> Floats:
+    """How probable it is of each cell that it is the strange one: [row][feature]."""
+    exponents = np.where(np.isnan(evidence), -np.inf, (1.0 - rate) * np.nan_to_num(evidence))
+    highest = exponents.max(axis=1, keepdims=True)
+    weights = np.exp(exponents - np.where(np.isfinite(highest), highest, 0.0))
+    return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
+
+
+def _cell_shares(kind: Kind, cells: CellEvidence, evidence: Evidence, rate: float) -> Floats:
+    """[row][feature]: how much of what a kind says of a row is due to each cell; 1 in all."""
+    if evidence.ndim == 2:
+        return _softmax(evidence, rate)
+    strength = np.nan_to_num(cells.given_context if kind.name == WHOLE else cells.both)
+    above = np.maximum(strength - MIN_EVIDENCE, 0.0)
+    # Where no cell stands out, all do by what they have.
+    used = np.where(above.sum(axis=1, keepdims=True) > 0, above, strength + 1e-300)
+    used = np.where(np.isnan(cells.given_context), 0.0, used)
+    return np.asarray(used / np.maximum(used.sum(axis=1, keepdims=True), 1e-300))
