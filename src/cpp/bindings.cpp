@@ -272,9 +272,15 @@ class Forest {
 public:
     Forest(const FeatureTable &table, const Input<double, 1> &target, const Input<std::uint16_t, 1> &features,
            std::size_t max_features, std::size_t min_samples_leaf, std::size_t n_pairs, std::size_t n_sample,
-           std::uint64_t seed, std::size_t n_threads, const nb::object &progress)
+           std::uint64_t seed, const std::optional<Input<std::int64_t, 1>> &originals, std::size_t n_threads,
+           const nb::object &progress)
         : table_(table.get()) {
         require(target.shape(0) == table_.n_rows(), "target: one per row");
+        require(!originals || originals->shape(0) == table_.n_rows(), "originals: one per row");
+        for (std::size_t row = 0; originals && row < table_.n_rows(); ++row) {
+            const std::int64_t original = originals->data()[row];
+            require(original >= 0 && original <= static_cast<std::int64_t>(row), "originals: come before their copies");
+        }
         std::size_t n_usable = 0;
         for (std::size_t row = 0; row < table_.n_rows(); ++row) {
             n_usable += target.data()[row] == target.data()[row];
@@ -291,8 +297,9 @@ public:
         parameters.min_samples_leaf = min_samples_leaf;
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        forest_ = std::make_unique<paribus::TableForest>(table_, parameters, target.data(), n_pairs, n_sample, seed,
-                                                         n_threads, tick);
+        forest_ = std::make_unique<paribus::TableForest>(table_, parameters, target.data(),
+                                                         originals ? originals->data() : nullptr, n_pairs, n_sample,
+                                                         seed, n_threads, tick);
     }
 
     Output<double, 1> deviations(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
@@ -332,7 +339,7 @@ public:
     Output<double, 2> atoms(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted, std::size_t n_threads,
                             const nb::object &progress) const {
         const paribus::AskedRows asked = check(rows, fitted);
-        auto result = new_array<double, 2>({asked.n_rows, 2 * forest_->n_pairs()});
+        auto result = new_array<double, 2>({asked.n_rows, forest_->n_pairs()});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
         paribus::find_atoms(asked, *forest_, result.data(), n_threads, tick);
@@ -467,9 +474,10 @@ NB_MODULE(_core, m) {
 
     nb::class_<Forest>(m, "Forest", "A forest over all rows of a table, for one target.")
         .def(nb::init<const FeatureTable &, const Input<double, 1> &, const Input<std::uint16_t, 1> &, std::size_t,
-                      std::size_t, std::size_t, std::size_t, std::uint64_t, std::size_t, const nb::object &>(),
+                      std::size_t, std::size_t, std::size_t, std::uint64_t,
+                      const std::optional<Input<std::int64_t, 1>> &, std::size_t, const nb::object &>(),
              "table"_a, "target"_a, "features"_a, "max_features"_a, "min_samples_leaf"_a, "n_pairs"_a, "n_sample"_a,
-             "seed"_a, "n_threads"_a = 1, "progress"_a = nb::none(), nb::keep_alive<1, 2>())
+             "seed"_a, "originals"_a = nb::none(), "n_threads"_a = 1, "progress"_a = nb::none(), nb::keep_alive<1, 2>())
         .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "The mean absolute deviation of the target in each row's distribution.")
         .def("surprises", &Forest::surprises, "rows"_a, "fitted"_a, "values"_a, "width"_a, "least_deviation"_a,
@@ -478,7 +486,7 @@ NB_MODULE(_core, m) {
         .def("quantiles", &Forest::quantiles, "rows"_a, "fitted"_a, "n"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "The quantiles of each row's distribution at the middles of n equal shares: [row][n].")
         .def("atoms", &Forest::atoms, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
-             "Values that represent each row's distribution, all alike: two of each tree asked.")
+             "Values that represent each row's distribution, all alike: one of each tree asked.")
         .def("weights", &Forest::weights, "row"_a, "fitted"_a,
              "How much each fitted row counts in the distribution of one row, 1 in all.");
 

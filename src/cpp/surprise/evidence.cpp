@@ -15,15 +15,14 @@ namespace paribus {
 namespace {
 
 constexpr std::size_t rows_per_block = 2048;
-constexpr std::size_t atoms_per_tree = 2;
+// Densities are compared at the atoms of every other tree.
+constexpr std::size_t atoms_per_place = 2;
 constexpr std::size_t lot = WeightedSteps::lot;
 const double sqrt_of_degrees = std::sqrt(3.0);
 
-/// One of the two values that stand for a leaf: the order statistics at levels that are spread over the trees.
-std::int32_t order_statistic(const std::int32_t *members, std::size_t n, std::size_t pair, std::size_t n_pairs,
-                             std::size_t half) {
-    const double level =
-        (static_cast<double>(half) + (static_cast<double>(pair) + 0.5) / static_cast<double>(n_pairs)) / atoms_per_tree;
+/// The value that stands for a leaf: the order statistic at a level of its own for each tree.
+std::int32_t order_statistic(const std::int32_t *members, std::size_t n, std::size_t pair, std::size_t n_pairs) {
+    const double level = (static_cast<double>(pair) + 0.5) / static_cast<double>(n_pairs);
     return members[std::min(static_cast<std::size_t>(level * static_cast<double>(n)), n - 1)];
 }
 
@@ -32,7 +31,7 @@ class RowEvidence {
 public:
     RowEvidence(const std::vector<SmoothView> &views, const EvidenceParameters &parameters)
         : views_(views), parameters_(parameters), kernel_(kernel()) {
-        for (const SmoothView &view : views) n_atoms_ += atoms_per_tree * view.forest->n_pairs();
+        for (const SmoothView &view : views) n_atoms_ += view.forest->n_pairs();
         const std::size_t padded = (n_atoms_ + lot - 1) / lot * lot;
         exact_.resize(n_atoms_);
         atoms_.resize(padded);
@@ -52,9 +51,16 @@ public:
         // Distances from one of the atoms are small, and lose less as single precision.
         const double origin = exact_[0];
         for (std::size_t i = 0; i < n_atoms_; ++i) atoms_[i] = static_cast<float>(exact_[i] - origin);
-        std::size_t n_places = 0;
-        // Every other atom: the two of a tree are alike enough.
-        for (std::size_t i = 0; i < n_atoms_; i += atoms_per_tree) places_[n_places++] = atoms_[i + i / 2 % 2];
+        std::size_t n_places = 0, first = 0;
+        for (const SmoothView &view : views_) {
+            const std::size_t n_pairs = view.forest->n_pairs();
+            const double share = view.share / static_cast<double>((n_pairs + atoms_per_place - 1) / atoms_per_place);
+            for (std::size_t i = 0; i < n_pairs; i += atoms_per_place) {
+                order_[n_places].second = share;
+                places_[n_places++] = atoms_[first + i];
+            }
+            first += n_pairs;
+        }
         places_[n_places] = static_cast<float>(at - origin);
         kernel_.student_sums(atoms_.data(), inverse_widths_.data(), weights_.data(), atoms_.size(), places_.data(),
                              n_places + 1, densities_.data());
@@ -73,11 +79,9 @@ private:
             for (std::size_t pair = 0; pair < n_pairs; ++pair) {
                 const TableTree::Leaf &leaf = leaves[v][pair * stride];
                 const std::int32_t *members = view.forest->members(pair, fitted, leaf);
-                for (std::size_t half = 0; half < atoms_per_tree; ++half) {
-                    const std::int32_t step = order_statistic(members, leaf.n_rows, pair, n_pairs, half);
-                    exact_[n] = parameters_.shape.transformed(center + view.forest->value_at(step));
-                    mean += exact_[n++];
-                }
+                const std::int32_t step = order_statistic(members, leaf.n_rows, pair, n_pairs);
+                exact_[n] = parameters_.shape.transformed(center + view.forest->value_at(step));
+                mean += exact_[n++];
             }
             const double n_own = static_cast<double>(n - first);
             mean /= n_own;
@@ -104,13 +108,7 @@ private:
 
     /// Minus the logarithm of the share of the distribution that is at most as dense as the value.
     double tail(std::size_t n_places, double at_value) {
-        // Each place stands for as much as its view counts.
-        std::size_t n = 0;
-        for (const SmoothView &view : views_) {
-            for (std::size_t pair = 0; pair < view.forest->n_pairs(); ++pair, ++n) {
-                order_[n] = {densities_[n], view.share / static_cast<double>(view.forest->n_pairs())};
-            }
-        }
+        for (std::size_t i = 0; i < n_places; ++i) order_[i].first = densities_[i];
         std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(n_places));
         double below = 0.0, reached = 0.0, edge = 0.0, edge_share = 0.0;
         const double density = std::exp(at_value);
@@ -236,13 +234,11 @@ void find_atoms(const AskedRows &rows, const TableForest &forest, double *atoms,
             const std::size_t stride = end - begin;
             forest.find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
             for (std::size_t row = begin; row < end; ++row) {
-                double *to = atoms + row * atoms_per_tree * n_pairs;
+                double *to = atoms + row * n_pairs;
                 for (std::size_t pair = 0; pair < n_pairs; ++pair) {
                     const TableTree::Leaf &leaf = scratch->leaves[pair * stride + row - begin];
                     const std::int32_t *members = forest.members(pair, rows.fitted[row], leaf);
-                    for (std::size_t half = 0; half < atoms_per_tree; ++half) {
-                        *to++ = forest.value_at(order_statistic(members, leaf.n_rows, pair, n_pairs, half));
-                    }
+                    *to++ = forest.value_at(order_statistic(members, leaf.n_rows, pair, n_pairs));
                 }
             }
         };

@@ -50,8 +50,8 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
                    const double *values, double *evidence, double *surprises, std::size_t n_threads,
                    const TableForest::Tick &on_tick);
 
-/// Values that represent the distribution of each row, all alike: [row][2 * n_pairs]. From each tree two order
-/// statistics of the row's leaf, evenly spaced over the trees.
+/// Values that represent the distribution of each row, all alike: [row][n_pairs]. From each tree an order statistic of
+/// the row's leaf, at levels that are evenly spaced over the trees.
 void find_atoms(const AskedRows &rows, const TableForest &forest, double *atoms, std::size_t n_threads,
                 const TableForest::Tick &on_tick);
 

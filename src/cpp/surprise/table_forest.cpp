@@ -40,24 +40,47 @@ void draw(const std::vector<std::uint32_t> &rows, std::size_t n, Random &random,
     }
 }
 
+/// Adds the copies of the rows of a sample; in ascending order again.
+void add_copies(std::vector<std::uint32_t> &sample,
+                const std::vector<std::pair<std::uint32_t, std::uint32_t>> &copies) {
+    if (copies.empty()) return;
+    const std::size_t n = sample.size();
+    auto copy = copies.begin();
+    for (std::size_t i = 0; i < n; ++i) {
+        while (copy != copies.end() && copy->first < sample[i]) ++copy;
+        for (; copy != copies.end() && copy->first == sample[i]; ++copy) sample.push_back(copy->second);
+    }
+    std::sort(sample.begin(), sample.end());
+}
+
 }  // namespace
 
 TableForest::TableForest(const FeatureTable &table, const TreeParameters &parameters, const double *target,
-                         std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed, std::size_t n_threads,
-                         const Tick &on_tick)
+                         const std::int64_t *originals, std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed,
+                         std::size_t n_threads, const Tick &on_tick)
     : table_(table), n_pairs_(n_pairs), n_words_((table.n_rows() + 63) / 64) {
     std::vector<std::uint32_t> usable;
+    // Of originals, in the order of these.
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> copies;
     double high = -std::numeric_limits<double>::infinity();
     low_ = -high;
     for (std::size_t row = 0; row < table.n_rows(); ++row) {
         if (std::isnan(target[row])) continue;
-        usable.push_back(static_cast<std::uint32_t>(row));
+        if (originals == nullptr || originals[row] == static_cast<std::int64_t>(row)) {
+            usable.push_back(static_cast<std::uint32_t>(row));
+        } else {
+            copies.emplace_back(static_cast<std::uint32_t>(originals[row]), static_cast<std::uint32_t>(row));
+        }
         low_ = std::min(low_, target[row]);
         high = std::max(high, target[row]);
     }
     steps_per_unit_ = grid_scale(high - low_, target_bits);
     std::vector<std::int32_t> steps(table.n_rows());
-    for (const std::uint32_t row : usable) steps[row] = grid_step(target[row], low_, steps_per_unit_, target_bits);
+    for (std::size_t row = 0; row < table.n_rows(); ++row) {
+        if (!std::isnan(target[row])) steps[row] = grid_step(target[row], low_, steps_per_unit_, target_bits);
+    }
+    std::sort(copies.begin(), copies.end());
+    n_sample = std::min(n_sample, usable.size() / 2);
 
     seen_.resize(n_pairs * n_words_);
     members_.resize(2 * n_pairs);
@@ -71,19 +94,20 @@ TableForest::TableForest(const FeatureTable &table, const TreeParameters &parame
                 random = Random(random());
                 std::vector<std::uint32_t> samples[2];
                 draw(usable, n_sample, random, samples[0], samples[1]);
+                for (std::vector<std::uint32_t> &sample : samples) add_copies(sample, copies);
                 for (const std::uint32_t row : samples[0]) {
                     seen_[pair * n_words_ + row / 64] |= std::uint64_t{1} << (row % 64);
                 }
                 for (std::size_t i = 0; i < 2; ++i) {
                     trees[2 * pair + i].emplace(table_, parameters, std::move(samples[i]), steps.data(), random());
                     std::vector<std::int32_t> &members = members_[2 * pair + i];
-                    members.reserve(n_sample + step_lot);
+                    members.reserve(trees[2 * pair + i]->rows().size() + step_lot);
                     for (const std::uint32_t row : trees[2 * pair + i]->rows()) members.push_back(steps[row]);
                     for (const TableTree::Leaf &leaf : trees[2 * pair + i]->leaves()) {
                         std::sort(members.begin() + leaf.first, members.begin() + leaf.first + leaf.n_rows);
                     }
                     // The last leaf is read by lots, too.
-                    members.resize(n_sample + step_lot);
+                    members.resize(members.size() + step_lot);
                 }
             };
         },

@@ -32,9 +32,13 @@ public:
 
     /// @param table    must outlive the forest
     /// @param target   by row, NaN where it is missing: such rows are in no tree
-    /// @param n_sample rows per tree, drawn without replacement; at most half of those that have a target
-    TableForest(const FeatureTable &table, const TreeParameters &parameters, const double *target, std::size_t n_pairs,
-                std::size_t n_sample, std::uint64_t seed, std::size_t n_threads, const Tick &on_tick);
+    /// @param originals by row: the first of the rows that it is a copy of, or itself; copies are in the same trees as
+    ///                  their original, so that no tree that is asked about one has seen another. Null: no copies
+    /// @param n_sample  rows per tree, drawn without replacement, and their copies besides; at most half of those that
+    ///                  have a target
+    TableForest(const FeatureTable &table, const TreeParameters &parameters, const double *target,
+                const std::int64_t *originals, std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed,
+                std::size_t n_threads, const Tick &on_tick);
 
     /// The mean absolute deviation of each row's distribution from its mean.
     void deviations(const AskedRows &rows, double *deviations, std::size_t n_threads, const Tick &on_tick) const;

@@ -8,15 +8,17 @@ import numpy as np
 
 from paribus._common.arrays import Floats
 
-# Tail probabilities fall by this factor from knot to knot.
+# Tail probabilities of the body of the distribution, which anomalies hardly reach, and of the knots beyond it.
+BODY = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25)
 STEP = 0.7
-# The body of the distribution, which anomalies hardly reach.
-BODY = 0.5
 # A knot needs so many rows beyond it, or its place says little.
 MIN_ROWS = 8
-# The tail ends where a stretch of it is so many times as long as the stretches before let expect, beyond chance.
-MAX_STRETCH = 1.6
-# So many stretches before say how long the next should be.
+# Anomalies are counted beyond the score that ordinary rows would exceed with this probability, if their tail went on as
+# the body ends.
+FAR = 0.005
+MIN_EXPECTED = 5.0
+N_ROUNDS = 10
+# So many stretches between knots say how the tail goes on.
 N_BEFORE = 4
 
 
@@ -24,8 +26,8 @@ N_BEFORE = 4
 class ScoreNull:
     """Minus the natural logarithm of the probability that an ordinary row scores as high.
 
-    Tail probabilities are read off the fitted rows, from the body outwards, for as long as the tail goes on as it
-    began. Where it suddenly stretches, anomalies begin: from there on it is exponential, as it was.
+    Where more rows score far out than the body lets expect, the excess is taken for anomalies, and the rest for
+    ordinary. Tail probabilities are read off the latter, and beyond them the tail is exponential.
     """
 
     knots: Floats
@@ -42,34 +44,25 @@ class ScoreNull:
         >>> scores = np.random.default_rng(0).exponential(size=10_000)
         >>> null = ScoreNull.fit(np.append(scores, np.full(500, 60.0)))
         >>> np.exp(-null(np.array([6.9]))).round(4)
-        array([0.0011])
+        array([0.001])
         """
         descending = -np.sort(-scores[~np.isnan(scores)])
-        n = len(descending)
-        levels = [1.0, 0.85, 0.7]
-        probability = BODY
-        while probability * n >= MIN_ROWS:
-            levels.append(probability)
-            probability *= STEP
-        knots = descending[np.minimum((np.array(levels) * n).astype(np.int64), n - 1)]
-        last = cls._end(knots, np.array(levels), n)
-        knots, evidence = knots[: last + 1], -np.log(np.array(levels[: last + 1]))
-        scale = _scale(knots, evidence)
-        distinct, first = np.unique(knots, return_index=True)
+        n_strange, far = _count_strange(descending)
+        ordinary = descending[n_strange:]
+        n = len(ordinary)
+        levels, knots = list(BODY), list(_quantiles(ordinary, np.array(BODY)))
+        level = BODY[-1] * STEP
+        while level * n >= MIN_ROWS:
+            knot = float(ordinary[int(level * n)])
+            if n_strange and knot > far:
+                break
+            levels.append(level)
+            knots.append(knot)
+            level *= STEP
+        evidence, places = -np.log(np.array(levels)), np.array(knots)
+        scale = _slope(places, evidence, N_BEFORE)
+        distinct, first = np.unique(places, return_index=True)
         return cls(distinct, evidence[first], scale)
-
-    @staticmethod
-    def _end(knots: Floats, levels: Floats, n: int) -> int:
-        """The last knot before anomalies begin."""
-        body = int(np.flatnonzero(levels == BODY)[0]) if (levels == BODY).any() else len(levels) - 1
-        for last in range(min(body + 2, len(levels) - 1), len(levels) - 1):
-            before = knots[max(0, last - N_BEFORE)], -np.log(levels[max(0, last - N_BEFORE)])
-            slope = (knots[last] - before[0]) / (-np.log(levels[last]) - before[1])
-            expected = slope * np.log(levels[last] / levels[last + 1])
-            chance = 3.0 / np.sqrt(n * (levels[last] - levels[last + 1]))
-            if knots[last + 1] - knots[last] > expected * (MAX_STRETCH + chance):
-                return last
-        return len(levels) - 1
 
     def __call__(self, scores: Floats) -> Floats:
         """The evidence of scores against being ordinary; NaN where one is missing."""
@@ -77,18 +70,38 @@ class ScoreNull:
         beyond = scores > self.knots[-1]
         return np.asarray(np.where(beyond, self.evidence[-1] + (scores - self.knots[-1]) / self.scale, evidence))
 
-    def quantile(self, probability: float) -> float:
-        """The score that ordinary rows exceed with so small a probability."""
-        evidence = -np.log(probability)
-        if evidence <= self.evidence[-1]:
-            return float(np.interp(evidence, self.evidence, self.knots))
-        return float(self.knots[-1] + (evidence - self.evidence[-1]) * self.scale)
+
+def _count_strange(descending: Floats) -> tuple[int, float]:
+    """How many rows score far higher than ordinary ones would, and from where on that is counted."""
+    n_strange, far = 0, np.inf
+    for _ in range(N_ROUNDS):
+        ordinary = descending[n_strange:]
+        n = len(ordinary)
+        level = max(FAR, MIN_EXPECTED / n)
+        body = np.array([each for each in BODY if each <= 0.7])
+        places = _quantiles(ordinary, body)
+        if places[-1] <= places[0] or level >= body[-1]:
+            # Scores that are nearly all alike: there is no scale to say what is far.
+            return 0, np.inf
+        slope = (places[-1] - places[0]) / np.log(body[0] / body[-1])
+        far = float(places[-1] + slope * np.log(body[-1] / level))
+        expected = level * n
+        excess = float((descending > far).sum()) - expected
+        found = int(excess) if excess > 3.0 * np.sqrt(expected) + 1.0 else 0
+        if found == n_strange:
+            break
+        n_strange = min(found, len(descending) // 2)
+    return n_strange, far
 
 
-def _scale(knots: Floats, evidence: Floats) -> float:
-    """Of the tail beyond the last knot: that of the last stretches, which have the most to say about it."""
-    first = max(0, len(knots) - 1 - N_BEFORE)
+def _quantiles(descending: Floats, levels: Floats) -> Floats:
+    n = len(descending)
+    return descending[np.minimum((levels * n).astype(np.int64), n - 1)]
+
+
+def _slope(knots: Floats, evidence: Floats, n_before: int) -> float:
+    """By how much the score grows per nat at the end of the tail."""
+    first = max(0, len(knots) - 1 - n_before)
     reach = float(evidence[-1] - evidence[first])
-    scale = float(knots[-1] - knots[first]) / reach if reach > 0 else 0.0
     # Scores that are all alike have no scale: any higher one is out of the ordinary.
-    return max(scale, 1e-9)
+    return max(float(knots[-1] - knots[first]) / reach if reach > 0 else 0.0, 1e-9)

@@ -20,7 +20,7 @@ class TailMap:
 
     In the bulk it is read off the quantiles of the fitted rows. Beyond the last of them the tail is exponential, with
     the scale of the bulk: what lies out there may be anomalies, which must not make themselves ordinary. Evidence that
-    so many rows cannot confirm, beyond `limit`, counts as its logarithm.
+    so many rows cannot confirm, beyond `limit`, counts as its square root.
     """
 
     knots: Floats
@@ -40,7 +40,7 @@ class TailMap:
 
         >>> values = np.random.default_rng(0).exponential(size=5000)
         >>> TailMap.fit(values, limit=8.5)(np.array([0.0, 1.0, 5.0, 50.0])).round(1)
-        array([ 0. ,  1. ,  5.1, 12.3])
+        array([ 0. ,  1. ,  5.1, 19.5])
         """
         descending = -np.sort(-values[~np.isnan(values)])
         n = len(descending)
@@ -58,4 +58,4 @@ class TailMap:
         beyond = values > self.knots[-1]
         evidence = np.where(beyond, self.evidence[-1] + (values - self.knots[-1]) / self.scale, evidence)
         excess = np.maximum(evidence - self.limit, 0.0)
-        return np.asarray(np.where(excess > 0, self.limit + np.log1p(excess), evidence))
+        return np.asarray(np.where(excess > 0, self.limit + 2.0 * (np.sqrt(1.0 + excess) - 1.0), evidence))

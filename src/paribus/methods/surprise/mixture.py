@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.arrays import SMALLEST_RANGE, Floats
+from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.statistics import evenly
 from paribus._core import FeatureTable, column_evidence
 from paribus.methods.density import ColumnSupport, Density, RangeMap, student_cumulative
 from paribus.methods.surprise.calibration import TailMap
-from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing
+from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
 from paribus.methods.surprise.trend import LinearTrend, fit_trend
 from paribus.methods.surprise.views import (
     NEGLIGIBLE,
@@ -99,6 +99,7 @@ class ConditionalColumn:
         categorical: npt.NDArray[np.uint8],
         settings: ForestSettings,
         seed: int,
+        originals: Positions,
         report: Callable[[float], object],
     ) -> tuple[Floats, Floats]:
         """Learns the views and their shares from all rows of a table.
@@ -118,7 +119,7 @@ class ConditionalColumn:
             return lambda done: report((step + weight * done / n_done_in_all) / n_steps)
 
         for place, view in enumerate(self._views):
-            view.grow(table, settings, seed, asked.n_threads, ticker(place, settings.n_pairs))
+            view.grow(table, settings, seed, originals, asked.n_threads, ticker(place, settings.n_pairs))
             view.measure(asked.take(evenly(known, MAX_ROWS_FOR_A_MEDIAN)))
         some = evenly(known, MAX_ROWS_FOR_WIDTHS)
         smoothing = choose_smoothing(
@@ -147,7 +148,13 @@ class ConditionalColumn:
         return tail(raw), mixed - usual
 
     def recall(
-        self, learned: Learned, table: FeatureTable, settings: ForestSettings, seed: int, n_threads: int
+        self,
+        learned: Learned,
+        table: FeatureTable,
+        settings: ForestSettings,
+        seed: int,
+        originals: Positions,
+        n_threads: int,
     ) -> None:
         """Takes over what was learned before, and grows the same forests again."""
         self._learned = learned
@@ -155,7 +162,7 @@ class ConditionalColumn:
             return
         self._make_views(learned.trend, learned.distances)
         for view, min_deviation in zip(self._views, learned.min_deviations, strict=True):
-            view.grow(table, settings, seed, n_threads, None)
+            view.grow(table, settings, seed, originals, n_threads, None)
             view.min_deviation = min_deviation
 
     def judge(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
@@ -236,8 +243,6 @@ class ConditionalColumn:
 
 def find_support(values: Floats) -> ColumnSupport:
     """The values that a column can have: those that it has, if they repeat and are few; else its range and decimals."""
-    from paribus.methods.surprise.smoothing import find_resolution
-
     resolution = find_resolution(values)
     lowest, highest = float(values.min()), float(values.max())
     if resolution == 0.0:

@@ -14,7 +14,7 @@ from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.mixture import ConditionalColumn
 from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
-from paribus.methods.surprise.views import Asked, WholeColumn
+from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable
 
 N_QUANTILES = 100
@@ -66,6 +66,7 @@ class SurpriseModel:
         """
         n_rows = len(self._rows)
         asked = Asked(self._rows, self._table.match(self._rows), n_threads)
+        originals = find_originals(asked.fitted)
         found = []
         for place, column in enumerate(self._columns):
 
@@ -74,7 +75,8 @@ class SurpriseModel:
                     tick(int(n_rows * (place + share) / len(self._columns)))
 
             settings = self._settings.of_forest(len(column.features))
-            found.append(column.fit(self._table, asked, self._categorical, settings, self._seed(place), report))
+            seed = self._seed(place)
+            found.append(column.fit(self._table, asked, self._categorical, settings, seed, originals, report))
         if tick is not None:
             tick(n_rows)
         cells = self._cells(found)
@@ -84,9 +86,10 @@ class SurpriseModel:
 
     def recall(self, state: SurpriseState, n_threads: int) -> None:
         """Takes over what was learned before."""
+        originals = find_originals(self._table.match(self._rows))
         for place, (column, each) in enumerate(zip(self._columns, state.learned, strict=True)):
             settings = self._settings.of_forest(len(column.features))
-            column.recall(each, self._table, settings, self._seed(place), n_threads)
+            column.recall(each, self._table, settings, self._seed(place), originals, n_threads)
         self._verdict = state.verdict
 
     @property

@@ -18,7 +18,7 @@ from paribus.methods.surprise.calibration import TailMap
 from paribus.methods.surprise.mixture import Learned
 from paribus.methods.surprise.smoothing import ColumnSmoothing
 from paribus.methods.surprise.trend import LinearTrend
-from paribus.methods.surprise.verdict import KINDS, Verdict
+from paribus.methods.surprise.verdict import KINDS, ValueMap, Verdict
 from paribus.methods.surprise.views import ForestSettings, WholeColumn
 from paribus.tables.encoded_table import EncodedTable
 
@@ -82,7 +82,10 @@ def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
                 name: {"map": _pack_tail(each), "fills": verdict.fills[name].tolist()}
                 for name, each in verdict.sum_maps.items()
             },
-            "values": [_pack_tail(each) for each in verdict.value_maps],
+            "values": {
+                name: [{"surprise": _pack_tail(each.surprise), "mean": _pack_tail(each.mean)} for each in maps]
+                for name, maps in verdict.value_maps.items()
+            },
             "shares": verdict.shares.tolist(),
             "rates": verdict.rates.tolist(),
             "null": {
@@ -230,13 +233,13 @@ def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
         each = Fields(sums[name])
         sum_maps[name] = _unpack_tail(_part(each, "map"))
         fills[name] = _numbers(each, "fills", n_behavioral, n_behavioral)
-    n_values = n_behavioral if n_behavioral > 1 else 0
-    stored = part.get("values", lambda value: isinstance(value, list) and len(value) == n_values)
-    value_maps = []
-    for each in stored:
-        if not isinstance(each, dict):
+    value_names = {kind.statistic for kind in KINDS} - names if n_behavioral > 1 else set()
+    stored = part.get("values", lambda value: isinstance(value, dict) and set(value) == value_names)
+    value_maps = {}
+    for name in sorted(value_names):
+        if not isinstance(stored[name], list) or len(stored[name]) != n_behavioral:
             raise DamagedError("values is not what it should be")
-        value_maps.append(_unpack_tail(Fields(each)))
+        value_maps[name] = tuple(_unpack_value_map(each) for each in stored[name])
     n_kinds = len(KINDS) if n_behavioral > 1 else len(expected)
     rates = _positive(part, "rates", n_kinds)
     null = _part(part, "null")
@@ -245,8 +248,14 @@ def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
     if (rates >= 1).any() or len(evidence) != len(knots) or (shares <= 0).any():
         raise DamagedError("verdict is not what it should be")
     return Verdict(
-        sum_maps, tuple(value_maps), fills, shares, rates, ScoreNull(knots, evidence, _above_zero(null, "scale"))
+        sum_maps, value_maps, fills, shares, rates, ScoreNull(knots, evidence, _above_zero(null, "scale"))
     )
+
+
+def _unpack_value_map(stored: Any) -> ValueMap:
+    if not isinstance(stored, dict):
+        raise DamagedError("values is not what it should be")
+    return ValueMap(_unpack_tail(_part(Fields(stored), "surprise")), _unpack_tail(_part(Fields(stored), "mean")))
 
 
 def _unpack_tail(part: Fields) -> TailMap:

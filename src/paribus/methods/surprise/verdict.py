@@ -26,6 +26,8 @@ PRIOR_SHARE, PRIOR_ROWS = 0.01, 5.0
 # ... and the rate of the evidence of strange cells, as if so many of them had been seen. Ordinary ones have a rate of 1.
 PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
 MIN_RATE, MAX_RATE = 0.03, 0.6
+# One value alone is believed up to this share of what so many rows can confirm.
+VALUE_LIMIT = 0.8
 # Cells with less evidence, in nats, are not what is strange about a row.
 MIN_EVIDENCE = 1.0
 NATS_PER_DIGIT = float(np.log(10.0))
@@ -88,13 +90,35 @@ class Judgement:
 
 
 @dataclass(frozen=True)
+class ValueMap:
+    """What the evidence and the surprise of a value are worth together.
+
+    Evidence says how rare a value is in its context, surprise how thin the density is there. The one finds small
+    deviations in narrow contexts, the other values where no rows are, however wide the context: their mean does both.
+    """
+
+    surprise: TailMap
+    mean: TailMap
+
+    @classmethod
+    def fit(cls, evidence: Floats, surprises: Floats, limit: float) -> ValueMap:
+        """Learns from the values of the fitted rows."""
+        surprise = TailMap.fit(surprises, limit, body=0.3)
+        return cls(surprise, TailMap.fit((evidence + surprise(surprises)) / 2.0, limit))
+
+    def __call__(self, evidence: Floats, surprises: Floats) -> Floats:
+        """The evidence of values."""
+        return self.mean((evidence + self.surprise(surprises)) / 2.0)
+
+
+@dataclass(frozen=True)
 class Verdict:
     """Everything that turns the evidence of cells into scores."""
 
     sum_maps: dict[str, TailMap] = field(repr=False)
     """By statistic that is summed over a row: what its sum is worth."""
-    value_maps: tuple[TailMap, ...] = field(repr=False)
-    """By behavioral feature: what the mean of its two pieces of evidence is worth. Empty if there is one feature."""
+    value_maps: dict[str, tuple[ValueMap, ...]] = field(repr=False)
+    """By statistic of a value, and by behavioral feature. Empty if there is one feature."""
     fills: dict[str, Floats] = field(repr=False)
     """By statistic that is summed: what a missing value counts, by feature; neither for nor against."""
     shares: Floats
@@ -112,10 +136,10 @@ class Verdict:
         sum_maps: dict[str, TailMap] = {}
         for name, values in _sums(cells).items():
             fills[name] = np.nan_to_num(np.nanmedian(values, axis=0)) if n_rows else np.zeros(n_features)
-            sum_maps[name] = TailMap.fit(_total(values, fills[name]), 2.0 * limit, tail=0.15, body=0.6)
-        value_maps: tuple[TailMap, ...] = ()
-        if n_features > 1:
-            value_maps = tuple(TailMap.fit(cells.both[:, feature], limit) for feature in range(n_features))
+            # Sums over a row are more even than cells: their body says more about their tail.
+            tail, body = (0.25, 0.7) if n_features > 1 else (0.1, 0.3) if name.startswith("surprise") else (0.1, 0.5)
+            sum_maps[name] = TailMap.fit(_total(values, fills[name]), 2.0 * limit, tail=tail, body=body)
+        value_maps = {} if n_features == 1 else _fit_value_maps(cells, VALUE_LIMIT * limit)
         some = evenly(np.arange(n_rows), MAX_ROWS_FOR_SHARES)
         sample = cells.take(some)
         kinds = [kind for kind in KINDS if kind.statistic in sum_maps or value_maps]
@@ -181,12 +205,16 @@ def capped(surprises: Floats) -> Floats:
 
 def _sums(cells: CellEvidence) -> dict[str, Floats]:
     """What is summed over a row: [row][feature] each. Given all there is something only with several features."""
+    if cells.given_context.shape[1] == 1:
+        # There are no others that a surprise could outvote.
+        return {"surprise_context": cells.surprise_given_context, "evidence_context": cells.given_context}
     alone = capped(cells.surprise_given_context)
-    found = {"surprise_context": alone, "evidence_context": cells.given_context}
-    if cells.given_context.shape[1] > 1:
-        found["surprise_both"] = alone + capped(cells.surprise_given_all)
-        found["evidence_both"] = cells.both
-    return found
+    return {
+        "surprise_context": alone,
+        "evidence_context": cells.given_context,
+        "surprise_both": alone + capped(cells.surprise_given_all),
+        "evidence_both": cells.both,
+    }
 
 
 def _total(values: Floats, fills: Floats) -> Floats:
@@ -205,7 +233,7 @@ def _evidence_of_kinds(
     cells: CellEvidence,
     kinds: list[Kind],
     sum_maps: dict[str, TailMap],
-    value_maps: tuple[TailMap, ...],
+    value_maps: dict[str, tuple[ValueMap, ...]],
     fills: dict[str, Floats],
 ) -> list[Evidence]:
     sums = _sums(cells)
@@ -213,12 +241,28 @@ def _evidence_of_kinds(
     for kind in kinds:
         if kind.statistic in sum_maps:
             found.append(sum_maps[kind.statistic](_total(sums[kind.statistic], fills[kind.statistic])))
-        elif kind.statistic == "value_context":
-            found.append(cells.given_context)
         else:
-            both = cells.both
-            found.append(np.column_stack([each(both[:, feature]) for feature, each in enumerate(value_maps)]))
+            maps = value_maps[kind.statistic]
+            evidence, surprises = _value_parts(cells, kind.statistic)
+            columns = [each(evidence[:, place], surprises[:, place]) for place, each in enumerate(maps)]
+            found.append(np.column_stack(columns))
     return found
+
+
+def _value_parts(cells: CellEvidence, statistic: str) -> tuple[Floats, Floats]:
+    """The evidence and the surprise of single values: given the context, or the mean of that and what all gives."""
+    if statistic == "value_context":
+        return cells.given_context, cells.surprise_given_context
+    return cells.both, np.asarray((cells.surprise_given_context + cells.surprise_given_all) / 2.0)
+
+
+def _fit_value_maps(cells: CellEvidence, limit: float) -> dict[str, tuple[ValueMap, ...]]:
+    maps = {}
+    for statistic in ("value_context", "value_both"):
+        evidence, surprises = _value_parts(cells, statistic)
+        places = range(evidence.shape[1])
+        maps[statistic] = tuple(ValueMap.fit(evidence[:, place], surprises[:, place], limit) for place in places)
+    return maps
 
 
 def _log_ratios(found: list[Evidence], rates: Floats) -> Floats:

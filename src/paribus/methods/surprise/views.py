@@ -27,6 +27,8 @@ NEGLIGIBLE = 1e-12
 # Values beyond the central 90 % by more than this many of their widths count as if they were there: no gross value may
 # steer a tree, or widen the kernels of its neighbors.
 MAX_REACH = 1.5
+# Equal rows are copies of each other if they are no more than this.
+MAX_COPIES = 10
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,19 @@ class Asked:
     def take(self, places: Positions) -> Asked:
         """Some of the rows."""
         return Asked(self.rows[places], self.fitted[places], self.n_threads)
+
+
+def find_originals(first_equal: Positions) -> Positions:
+    """The row that each fitted row is a copy of, itself if none, from the first row that equals it in all columns.
+
+    Copies must not vouch for each other. Rows that many others equal are no copies but the usual case, which would be
+    unheard of without them.
+
+    >>> find_originals(np.array([0, 1, 0, 3]))
+    array([0, 1, 0, 3])
+    """
+    counts = np.bincount(first_equal, minlength=len(first_equal))
+    return np.where(counts[first_equal] <= MAX_COPIES, first_equal, np.arange(len(first_equal)))
 
 
 def pull_in(values: Floats) -> Floats:
@@ -118,8 +133,16 @@ class ForestView:
         self._features = features
         self._column = column
 
-    def grow(self, table: FeatureTable, settings: ForestSettings, seed: int, n_threads: int, tick: Tick | None) -> None:
-        """Grows the forest."""
+    def grow(
+        self,
+        table: FeatureTable,
+        settings: ForestSettings,
+        seed: int,
+        originals: Positions,
+        n_threads: int,
+        tick: Tick | None,
+    ) -> None:
+        """Grows the forest. No tree that is asked about a row has seen a copy of it: see `find_originals`."""
         n_usable = int((~np.isnan(self._target)).sum())
         self.forest = Forest(
             table,
@@ -128,8 +151,9 @@ class ForestView:
             settings.max_features,
             settings.min_samples_leaf,
             settings.n_pairs,
-            min(n_usable // 2, settings.max_samples),
+            max(1, min(n_usable // 2, settings.max_samples)),
             seed,
+            originals,
             n_threads,
             tick,
         )
