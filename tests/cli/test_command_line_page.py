@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 
 
 def examples() -> list[tuple[str, str]]:
-    """Commands, and what the page shows of their output."""
+    """The commands on the page, and the output that it shows."""
     found = []
     for block in re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
         for command, output in re.findall(r"\$ (.*?)\n(.*?)(?=\$ |\Z)", block, re.DOTALL):
@@ -26,7 +26,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_the_examples_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that every command on the page ends well and prints what the page shows, up to spaces and dots."""
+    """Tests that each command on the page succeeds and prints what the page shows, except for spaces and ellipses."""
     days = write_table(tmp_path / "days.csv")
     lines = [line.split(",") for line in days.read_text().splitlines()]
     with sqlite3.connect(tmp_path / "weather.db") as connection:
