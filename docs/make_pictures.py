@@ -15,7 +15,7 @@ from paribus import QCAD, ConditionalSurprise, datasets
 from paribus.pictures.matplotlib import QuantileCurvesDisplay, ScoreMapDisplay
 
 FOLDER = Path(__file__).parent / "pictures"
-GREY, BLUE, RED = "#9aa0a6", "#0072b2", "#d55e00"
+GRAY, BLUE, RED = "#9aa0a6", "#0072b2", "#d55e00"
 
 
 def draw_idea() -> None:
@@ -33,7 +33,7 @@ def draw_idea() -> None:
     plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), sharex=True, layout="constrained")
     bins = np.arange(-18, 30, 1.5)
-    left.hist(temperature, bins, color=GREY)
+    left.hist(temperature, bins, color=GRAY)
     left.set_title(f"Among all {len(temperature):,} days: ordinary", loc="left")
     right.hist(taus, bins, color="#9ecae1")
     right.axvspan(taus[5], taus[95], ymax=0.04, color=BLUE, lw=0)
