@@ -1,11 +1,11 @@
-"""Pages that a program writes are as it would write them."""
+"""Generated pages are up to date."""
 
 from __future__ import annotations
 
 import runpy
 from pathlib import Path
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def test_the_list_of_data_sets_is_up_to_date() -> None:
