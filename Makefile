@@ -48,7 +48,7 @@ demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 test: $(VENV)/.installed-test  ## run the tests, and the examples in the docstrings and the docs
 	@$(BIN)/python tests/browser/chromium.py
 	$(BIN)/python -m pytest -n auto --dist worksteal --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
-	    $(if $(PARIBUS_DATA),,--ignore=docs/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
+	    $(if $(PARIBUS_DATA),,--ignore=docs/examples/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing
 	$(BIN)/ruff check .

@@ -9,7 +9,7 @@ percentiles. Nothing else differs from `paribus.QCAD`. ROCOD is run with the dis
 with a tenth of its values in common is a neighbour. Its area under the precision-recall curve has straight lines
 between its points, which gives (1 + rate of anomalies) / 2 when all scores are equal.
 
-Writes `results/published.json` next to this file, and two tables of docs/results.md from it. What is in the file is not
+Writes `results/published.json` next to this file, and two tables of docs/results/results.md from it. What is in the file is not
 run again.
 """
 
@@ -41,7 +41,7 @@ from paribus.methods.qcad.model import make_engine, rescale
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "published.json"
-PAGE = HERE.parent / "docs" / "results.md"
+PAGE = HERE.parent / "docs" / "results" / "results.md"
 # Large tables take long, and their results vary little.
 TRIALS, TRIALS_OF_LARGE, LARGE = 5, 3, 2000
 Results: TypeAlias = dict[str, dict[str, list[float]]]
@@ -115,7 +115,7 @@ def interpolate(values: Floats, weights: Floats, n_quantiles: int) -> Floats:
 
 
 def interval_width(percentiles: Floats, value: float) -> float:
-    """The partial score as docs/method.md has it, from percentiles 0 to 100."""
+    """The partial score as docs/methods/qcad.md has it, from percentiles 0 to 100."""
     widths = np.diff(percentiles)
     low, high = percentiles[0], percentiles[-1]
     if low <= value <= high:
@@ -173,7 +173,7 @@ def read_results() -> Results:
 
 
 def write_page(results: Results) -> None:
-    """Puts both tables into docs/results.md."""
+    """Puts both tables into docs/results/results.md."""
     areas = [f"{label}: average precision" for label in DETECTORS if label.startswith("QCAD")]
     titles = ["Gower's distance", "the script's distance", "and interpolated percentiles"]
     rewrite_part(PAGE, "published QCAD", _table(results, "QCAD", areas, titles))

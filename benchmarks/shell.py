@@ -1,6 +1,6 @@
 """From a file to a report: how long `paribus detect` takes on 200,000 rows, and how much memory.
 
-Writes `shell.json` next to this file, and a table of docs/performance.md from it. Takes half an hour on two cores.
+Writes `shell.json` next to this file, and a table of docs/methods/performance.md from it. Takes half an hour on two cores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from paper.markdown import rewrite_part
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "shell.json"
-PAGE = HERE.parent / "docs" / "performance.md"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
 CONTEXT, BEHAVIOR = ["temperature", "load", "age", "hour", "site"], ["pressure", "flow", "noise"]
 
 
@@ -74,7 +74,7 @@ def measure(n_rows: int, method: str, n_trees: int) -> dict[str, Any]:
 
 
 def write_page(runs: list[dict[str, Any]], n_cores: int) -> None:
-    """Puts the table into docs/performance.md."""
+    """Puts the table into docs/methods/performance.md."""
     lines = [
         f"Measured on {n_cores} cores.",
         "",

@@ -1,4 +1,4 @@
-"""Writes the list of data sets into docs/datasets.md, from the catalogue that paribus.datasets has."""
+"""Writes the list of data sets into docs/results/datasets.md, from the catalogue that paribus.datasets has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from textwrap import fill
 
 from paribus.datasets import Summary, summaries
 
-PAGE = Path(__file__).parent / "datasets.md"
+PAGE = Path(__file__).parent / "results" / "datasets.md"
 START, END = "<!-- list: written by make_datasets.py -->\n", "<!-- end of the list -->\n"
 
 

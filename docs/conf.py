@@ -1,0 +1,61 @@
+"""Configuration of the documentation site; `make docs` builds it. Nothing is fetched from the network."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as installed_version
+
+project = "paribus"
+author = "The paribus developers"
+project_copyright = "The paribus developers"
+release = installed_version("paribus")
+version = release
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    # numpydoc would be one more dependency; napoleon is part of Sphinx and reads the same sections.
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+
+myst_enable_extensions = ["attrs_inline", "colon_fence"]
+# Every heading down to this level can be linked to, as on GitHub.
+myst_heading_anchors = 4
+
+napoleon_google_docstring = False
+# Attributes in one list, as numpydoc prints them, instead of one directive each.
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autosummary_generate = False
+# `fit` is documented where it is defined; scikit-learn's own methods are documented by scikit-learn.
+autodoc_default_options = {"show-inheritance": False}
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "paribus"
+html_static_path = ["_static"]
+html_css_files = ["paribus.css"]
+html_favicon = "_static/logo.svg"
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": [], "changelog": [], "contributing": []}
+html_theme_options = {
+    "logo": {"text": "paribus", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": False,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
