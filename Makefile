@@ -26,8 +26,8 @@ EXTRAS_experiments := [bench,data]
 EXTRAS_lint := [bench,lint,test]
 
 SANITIZE_DIR := build/sanitize
-SANITIZE_TESTS ?= tests/test_engine.py tests/test_neighbors.py tests/test_detector.py tests/test_bad_input.py \
-    tests/test_table_forest.py tests/test_surprise.py
+SANITIZE_TESTS ?= tests/methods/test_engine.py tests/methods/test_table_forest.py tests/detectors/test_neighbors.py \
+    tests/detectors/test_detector.py tests/detectors/test_surprise.py tests/detectors/test_bad_input.py
 
 # The build requirements of pyproject.toml, and what the build backend misses on this machine (CMake, Ninja).
 LIST_REQUIRES := import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \

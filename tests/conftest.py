@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from models import wide_table
 from paribus import QCAD
-from running import write_table
-from tables import BEHAVIOR, CONTEXT
+from tests.support.models import wide_table
+from tests.support.running import write_table
+from tests.support.tables import BEHAVIOR, CONTEXT
 
 # Whoever starts the tests in the background may have turned signals off, and commands would inherit that.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

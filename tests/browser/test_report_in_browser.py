@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from chromium import ADVICE, find_chromium, must_have_one
-from hostile import LABEL, NAMES, hostile_table
 from paribus import QCAD, datasets
+from tests.browser.chromium import ADVICE, find_chromium, must_have_one
+from tests.support.hostile import LABEL, NAMES, hostile_table
 
 OpenPage = Callable[..., Page]
 

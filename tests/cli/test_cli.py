@@ -1,0 +1,496 @@
+"""The `paribus` command, as the shell runs it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import inspect
+import json
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import typer.main
+
+from paribus import QCAD, ConditionalSurprise, datasets, load
+from paribus.cli import app as cli
+from paribus.cli import options
+from paribus.cli.printing import print_json
+from tests.support.running import COMMAND, QUICK, ROLES, in_terminal, invoke, run, scores_of
+
+
+def test_help_is_quick_and_names_the_commands(tmp_path: Path) -> None:
+    """Tests that the help takes not much longer than Python needs for typer, and that it loads nothing heavy."""
+    # The best of three: the machine may be busy.
+    ours, bare = [], []
+    for _ in range(3):
+        start = time.perf_counter()
+        result = run("--help", cwd=tmp_path)
+        ours.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "import typer, typer.core, typer.main"], check=True)
+        bare.append(time.perf_counter() - start)
+    assert min(ours) < 2 * min(bare) + 0.15
+    for command in ("detect", "explain", "fit", "score", "demo", "datasets"):
+        assert command in result.stdout
+    assert "\\b" not in result.stdout
+    assert invoke() == (0, result.stdout, "")
+    code = (
+        "import sys, paribus.cli; print(*{'numpy', 'sklearn', 'narwhals', 'duckdb', 'rich.table'} & set(sys.modules))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == ""
+
+
+def test_every_option_is_explained() -> None:
+    """Tests that each option of each command has a help text, and each parameter of the detector an option."""
+    for command in typer.main.get_command(cli.app).commands.values():  # type: ignore[attr-defined]
+        assert command.help
+        for parameter in command.params:
+            assert parameter.help, f"{command.name} {parameter.name}"
+    detectors = {**inspect.signature(QCAD).parameters, **inspect.signature(ConditionalSurprise).parameters}
+    ours = inspect.signature(options.parameters).parameters
+    assert set(ours) - {"method"} == set(detectors) - {"contextual", "behavioral", "categorical", "progress"}
+    assert options.parameters() == {"method": "surprise", "n_jobs": -1}
+
+
+def test_defaults_in_the_help_are_those_of_the_detectors() -> None:
+    """Tests that what the help says of a parameter without a value is what happens."""
+    command = typer.main.get_command(cli.app).commands["detect"]  # type: ignore[attr-defined]
+    help_of = {parameter.name: parameter.help for parameter in command.params}
+    for name in ("n_trees", "max_features", "clip", "min_samples_leaf", "max_samples"):
+        default = inspect.signature(ConditionalSurprise).parameters[name].default
+        assert f"[default: {default:g};" in help_of[name]
+    for name in ("n_trees", "clip"):
+        default = inspect.signature(QCAD).parameters[name].default
+        assert f"qcad: {default:g}]" in help_of[name]
+
+
+@pytest.mark.parametrize("method", ["surprise", "qcad"])
+def test_an_option_of_the_other_method_is_refused(method: str, days: Path) -> None:
+    """Tests that no option is taken and ignored."""
+    option = "--n-neighbors" if method == "surprise" else "--max-samples"
+    other = "qcad" if method == "surprise" else "surprise"
+    code, out, err = invoke("detect", days, *ROLES, "--method", method, option, 9)
+    assert (code, out, err) == (2, "", f"paribus: {option} is for --method {other}: say so, or leave {option} out\n")
+
+
+def test_the_default_method_is_surprise(days: Path, tmp_path: Path) -> None:
+    """Tests that without --method the scores, explanations and models are ConditionalSurprise's."""
+    table = {name: values[:300] for name, values in datasets.load("weather").table.items()}
+    detector = ConditionalSurprise(["month", "elevation", "zone"], ["temperature", "rain", "wind"], n_trees=8)
+    detector.fit(table)
+    quick = ["--n-trees", 8]
+    code, out, err = invoke("detect", days, *ROLES, *quick, "--json", "--top", 2)
+    assert code == 0, err
+    assert "each compared with the rows like it in month, elevation and zone" in err
+    assert json.loads(out)["top"][0]["score"] == detector.anomaly_scores_.max()
+    assert "surprise_given_all" in json.loads(out)["top"][0]["features"][0]
+    assert invoke("fit", days, *ROLES, *quick, "--model", tmp_path / "m")[0] == 0
+    assert type(load(tmp_path / "m")) is ConditionalSurprise
+    code, scored, err = invoke("score", tmp_path / "m", days, "--json", "--top", 2)
+    assert code == 0, err
+    assert [each["score"] for each in json.loads(scored)["top"]] == [each["score"] for each in json.loads(out)["top"]]
+
+
+def test_detect_writes_what_the_library_says(days: Path, tmp_path: Path) -> None:
+    """Tests plain output in a pipe, the scores of all rows in a file, and the report."""
+    arguments = ["detect", days, *ROLES, *QUICK, "--id", "station", "--top", 4]
+    result = run(*arguments, "--out", "s.csv", "--report", "r.html", cwd=tmp_path, FORCE_COLOR="1")
+    assert result.returncode == 0, result.stderr
+    assert "\x1b" not in result.stdout + result.stderr
+    detector = scores_of(days)
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert lines[0] == ["id", "rank", "score", "why"]
+    best = detector.explain_all(4)
+    assert [line[0] for line in lines[1:]] == [f"s{each.position}" for each in best]
+    assert [line[3] for line in lines[1:]] == [str(each) for each in best]
+    rows = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
+    assert [row["id"] for row in rows] == [f"s{place}" for place in range(300)]
+    assert [float(row["score"]) for row in rows] == detector.anomaly_scores_.tolist()
+    assert [float(row["partial_rain"]) for row in rows] == detector.partial_scores_["rain"].tolist()
+    assert [row["label"] == "anomaly" for row in rows] == (detector.labels_ == -1).tolist()
+    assert [row["id"] for row in rows if row["rank"] == "1"] == [f"s{best[0].position}"]
+    page = (tmp_path / "r.html").read_text()
+    assert f"s{best[0].position}" in page
+    assert "300 rows, each compared with the 50 rows most like it in month, elevation and zone" in result.stderr
+    assert sorted(os.listdir(tmp_path)) == ["r.html", "s.csv"]
+
+
+def test_json_has_the_explanations(days: Path, tmp_path: Path) -> None:
+    """Tests that a program gets the summary and the explanations, and nothing else on standard output."""
+    code, out, err = invoke("detect", days, *ROLES, *QUICK, "--json", "--top", 2)
+    assert code == 0, err
+    result = json.loads(out)
+    detector = scores_of(days)
+    assert result["rows"] == 300
+    assert result["anomalies"] == int((detector.labels_ == -1).sum())
+    assert result["parameters"]["n_trees"] == 5
+    assert result["categorical"] == ["month", "zone"]
+    expected = json.loads(json.dumps([each.to_dict() for each in detector.explain_all(2)]))
+    for ours, theirs in zip(result["top"], expected, strict=True):
+        assert ours == theirs | {"rank_in_file": theirs["rank"]}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_json_keeps_its_letters_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    """Tests that letters which the output does not have are escaped, and others are not."""
+    path = tmp_path / "t.csv"
+    path.write_text("\u00e9\u0142,x\n" + "".join(f"{row % 3},{row}\n" for row in range(30)), encoding="utf-8")
+    arguments = ["detect", path, "-c", "\u00e9\u0142", "-b", "x", "--n-trees", 2, "--top", 1, "--json"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    result = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, check=True, env=environment)
+    assert json.loads(result.stdout.decode(encoding))["contextual"] == ["\u00e9\u0142"]
+    assert ("\u00e9".encode() in result.stdout) == (encoding == "utf-8")
+
+
+def test_json_at_a_terminal_is_ascii(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no letter of the data can steer a terminal, and that a program gets it as it is."""
+    print_json("\u202e")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    print_json("\u202e")
+    assert capsys.readouterr().out == '"\u202e"\n"\\u202e"\n'
+
+
+def test_the_report_explains_at_least_fifty_rows(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that --top makes the report longer, and never shorter."""
+    explained: list[int] = []
+    monkeypatch.setattr(QCAD, "report", lambda _, path, top, id: explained.append(top))
+    for top in (2, 60):
+        code, _, err = invoke("detect", days, *ROLES, *QUICK, "--top", top, "--report", tmp_path / "r.html")
+        assert code == 0, err
+    assert explained == [50, 60]
+
+
+def test_every_source_gives_the_same(days: Path, tmp_path: Path) -> None:
+    """Tests standard input, gzip, Parquet, JSON lines and a database against the plain file."""
+    rows = list(csv.DictReader(days.read_text().splitlines()))
+    for row in rows:
+        row |= {name: float(row[name]) for name in ("elevation", "temperature", "rain", "wind")}
+    (tmp_path / "d.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(days.read_bytes()))
+    import pyarrow as pa
+
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "d.parquet")
+    with sqlite3.connect(tmp_path / "d.db") as connection:
+        connection.execute(f"CREATE TABLE days ({', '.join(rows[0])})")
+        connection.executemany(f"INSERT INTO days VALUES ({', '.join('?' * 7)})", [list(row.values()) for row in rows])
+    connection.close()
+    expected = invoke("detect", days, *ROLES, *QUICK, "--top", 3)
+    assert expected[0] == 0
+    for name in ("d.jsonl", "d.csv.gz", "d.parquet"):
+        assert invoke("detect", tmp_path / name, *ROLES, *QUICK, "--top", 3)[:2] == expected[:2]
+    assert (
+        invoke("detect", f"sqlite:///{tmp_path}/d.db", "--sql", "days", *ROLES, *QUICK, "--top", 3)[:2] == expected[:2]
+    )
+    piped = run("detect", "-", *ROLES, *QUICK, "--top", 3, cwd=tmp_path, stdin=days.read_bytes())
+    assert piped.stdout == expected[1]
+
+
+def test_without_roles_the_columns_are_listed(days: Path, tmp_path: Path) -> None:
+    """Tests that types, missing values and examples are shown, with a command that works as it is."""
+    result = run("detect", days, cwd=tmp_path)
+    assert result.returncode == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split("\t") == ["column", "type", "missing", "distinct", "examples"]
+    assert "elevation\tnumbers\t0\t" in result.stdout
+    suggested = next(line for line in lines if line.startswith("  paribus detect "))
+    code, _, err = invoke(*shlex.split(suggested)[1:], "--n-trees", 2)
+    assert code == 0, err
+    # Names that a shell or a comma would break.
+    odd = tmp_path / "odd.csv"
+    rows = "".join(f"{row % 3},k{row % 2},{row * 1.5},{row}\n" for row in range(30))
+    odd.write_text(f"""a b,"c,d",'e',"x""y"\n{rows}""")
+    _, out, _ = invoke("detect", odd)
+    suggested = next(line for line in out.splitlines() if line.startswith("  paribus detect "))
+    code, _, err = invoke(*shlex.split(suggested)[1:], "--n-trees", 2)
+    assert code == 0, err
+
+
+def suggestion(out: str) -> str:
+    return next(line for line in out.splitlines() if line.startswith("  paribus detect "))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("--top.csv", []),
+        ("two\nlines  and 'quotes'.csv", []),
+        ("t.csv", ["--no-header"]),
+        ("t.csv", ["--header", "--encoding", "utf-16-le"]),
+        ("t.csv", ["--missing", "-9", "--missing", "no value", "--separator", ","]),
+        ("t.csv", ["--separator", "tab"]),
+        ("t.csv", ["--separator", "\t"]),
+        ("sqlite:///w.db", ["--sql", "days"]),
+        ("sqlite:///w.db", ["--sql", "SELECT *\n  FROM days -- all\n WHERE a < 'x'"]),
+    ],
+)
+def test_the_suggested_command_reads_the_table_in_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: list[str]
+) -> None:
+    """Tests that what is suggested runs in a shell as it is, and has the options that were given."""
+    separator = "\t" if options[-1:] in (["tab"], ["\t"]) else ","
+    lines = [separator.join(["a", "k", "x", "y"])]
+    lines += [separator.join([str(row % 3), f"k{row % 2}", f"{row * 1.5}", "-9"]) for row in range(30)]
+    if name == "sqlite:///w.db":
+        with sqlite3.connect(tmp_path / "w.db") as connection:
+            connection.execute("CREATE TABLE days (a, k, x)")
+            rows = [(row % 3, f"k{row % 2}", row * 1.5) for row in range(30)]
+            connection.executemany("INSERT INTO days VALUES (?, ?, ?)", rows)
+        connection.close()
+    else:
+        encoding = "utf-16-le" if "utf-16-le" in options else "utf-8"
+        text = "\n".join(lines[1:] if "--no-header" in options else lines)
+        (tmp_path / name).write_text(text, encoding=encoding)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = invoke("detect", *options, "--", name)
+    assert code == 0, err
+    words = subprocess.run(
+        ["bash", "-c", "printf '%s\\0' " + suggestion(out).strip()], capture_output=True, check=True, text=True
+    ).stdout.split("\0")
+    typed = [word for word in words if word in options]
+    assert sorted(typed) == sorted(options)
+    code, out, err = invoke(*words[1:-1], "--n-trees", 2)
+    assert code == 0, err
+    assert "30 rows" in err
+
+
+def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> None:
+    """Tests that a saved model scores the rows it knows as they were scored, and new ones against them."""
+    result = run("fit", days, *ROLES, *QUICK, "--id", "station", "--model", "m.paribus", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    result = run("score", "m.paribus", days, "--id", "station", "--out", "s.parquet", "--top", 2, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    detector = scores_of(days)
+    table = pq.read_table(tmp_path / "s.parquet").to_pydict()
+    assert table["score"] == detector.anomaly_scores_.tolist()
+    assert table["id"][:2] == ["s0", "s1"]
+    assert result.stdout.splitlines()[1].split("\t")[0] == f"s{detector.anomaly_scores_.argmax()}"
+    # Other rows, with the columns in another order and one too many.
+    new = tmp_path / "new.csv"
+    new.write_text("more,wind,rain,temperature,zone,elevation,month\nx,5,1,30,coast,10,January\nx,,,,coast,10,May\n")
+    code, out, err = invoke("score", tmp_path / "m.paribus", new, "--json")
+    assert code == 0
+    assert "1 row(s) get no score" in err
+    found = json.loads(out)
+    assert (found["rows"], found["scored"], len(found["top"])) == (2, 1, 1)
+    row = {"month": "January", "elevation": 10.0, "zone": "coast", "temperature": 30.0, "rain": 1.0, "wind": 5.0}
+    assert found["top"][0]["score"] == detector.explain(row).score
+    assert (found["top"][0]["row"], found["top"][0]["rank_in_file"]) == (0, 1)
+    new.write_text("wind,rain,temperatur,zone,elevation,month\n5,1,30,coast,10,January\n")
+    code, _, err = invoke("score", tmp_path / "m.paribus", new)
+    assert code == 2
+    assert "the model needs a column: there is no column 'temperature': did you mean 'temperatur'?" in err
+    before = (tmp_path / "m.paribus").read_bytes()
+    assert "would replace" in invoke("fit", days, *ROLES, "--model", days)[2]
+    assert invoke("score", days, days)[2].strip() == "paribus: days.csv is not a model that paribus saved"
+    assert (tmp_path / "m.paribus").read_bytes() == before
+
+
+def test_a_model_with_roles_by_position_scores_a_file_by_name(days: Path, tmp_path: Path) -> None:
+    """Tests that a detector from Python that knows columns by position finds those of a file."""
+    table = {name: values[:300] for name, values in datasets.load("weather").table.items()}
+    places = [list(table).index(name) for name in ("elevation", "zone", "rain")]
+    detector = QCAD(places[:2], places[2:], n_trees=3).fit(table)
+    detector.save(tmp_path / "m")
+    code, out, err = invoke("score", tmp_path / "m", days, "--id", "station", "--json", "--top", 1)
+    assert code == 0, err
+    assert json.loads(out)["top"][0]["row"] == f"s{detector.anomaly_scores_.argmax()}"
+
+
+def test_codes_with_zeros_in_front_stay_codes(tmp_path: Path) -> None:
+    """Tests that numbers named categorical are texts, at fit and when other rows are scored."""
+    path = tmp_path / "t.csv"
+    path.write_text("zip,x\n" + "".join(f"00{row % 3},{row}.5\n" for row in range(40)))
+    code, _, err = invoke("fit", path, "-c", "zip", "--categorical", "zip", "-b", "x", "-m", tmp_path / "m")
+    assert code == 0, err
+    assert load(tmp_path / "m").categories_ == {"zip": ["000", "001", "002"]}
+    code, _, err = invoke("score", tmp_path / "m", path)
+    assert code == 0, err
+
+
+def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Path) -> None:
+    """Tests that the explanation is that of the library, in plain text, with pictures where they are wanted."""
+    arguments = ["explain", days, "--row", "s137", "--id", "station", *ROLES, *QUICK]
+    result = run(*arguments, "--plots", "pictures", cwd=tmp_path, FORCE_COLOR="1")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("row s137: score ")
+    assert "\x1b" not in result.stdout
+    lines = result.stdout.splitlines()
+    explanation = scores_of(days).explain(137)
+    assert explanation.sentence in lines[1]
+    assert all("\t" in line and line == line.strip() for line in lines[2 + len(explanation.warnings) :])
+    assert [line.split("\t")[0] for line in lines[-8:]] == [
+        *("behaviour", *(feature.name for feature in explanation.behavior)),
+        *("context", *(feature.name for feature in explanation.context)),
+    ]
+    names = [f"s137-{kind}.{each}" for kind in ("behaviour", "context") for each in ("png", "svg")]
+    assert sorted(os.listdir(tmp_path / "pictures")) == names
+    assert (tmp_path / "pictures" / "s137-context.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (tmp_path / "pictures" / "s137-context.svg").read_bytes()
+    _, out, _ = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--json")
+    assert json.loads(out) == json.loads(scores_of(days).explain(137).to_json())
+
+
+def test_the_same_explanation_gives_the_same_pictures(days: Path, tmp_path: Path) -> None:
+    """Tests that pictures of two runs are the same to the byte."""
+    for folder in ("a", "b"):
+        arguments = ["explain", days, "--row", 137, *ROLES, *QUICK, "--plots", tmp_path / folder, "--format", "svg,pdf"]
+        assert invoke(*arguments)[0] == 0
+    first, second = ({path.name: path.read_bytes() for path in (tmp_path / each).iterdir()} for each in "ab")
+    assert len(first) == 4
+    assert first == second
+
+
+def test_a_row_without_a_name_is_told_from_one_that_is_called_so(days: Path, tmp_path: Path) -> None:
+    """Tests that a missing id becomes a name that no row has, in every output, and that it names the row."""
+    detector = scores_of(days)
+    strangest = int(detector.anomaly_scores_.argmax())
+    lines = days.read_text().splitlines()
+    lines[1 + strangest] = "," + lines[1 + strangest].partition(",")[2]
+    lines[1] = f"row {strangest}," + lines[1].partition(",")[2]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(lines))
+    options = [*ROLES, *QUICK, "--id", "station"]
+    files = ["--out", tmp_path / "s.csv", "--report", tmp_path / "r.html"]
+    code, out, err = invoke("detect", path, *options, "--top", 1, *files)
+    assert code == 0, err
+    name = f"(row {strangest})"
+    assert out.splitlines()[1].split("\t")[0] == name
+    rows = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
+    assert (rows[0]["id"], rows[strangest]["id"]) == (f"row {strangest}", name)
+    assert name in (tmp_path / "r.html").read_text()
+    assert invoke("explain", path, *options, "--row", name)[1].startswith(f"row {name}: score ")
+    path.write_text("\n".join([*lines, f"{name},{lines[1].partition(',')[2]}"]))
+    assert invoke("detect", path, *options, "--top", 1)[1].splitlines()[1].split("\t")[0] == f"({name})"
+
+
+def test_a_terminal_gets_a_bar_and_a_table(days: Path, tmp_path: Path) -> None:
+    """Tests that a person sees progress, then a table no wider than the terminal, in colours unless NO_COLOR is set."""
+    shown = in_terminal("detect", days, *ROLES, *QUICK, "--top", 2, cwd=tmp_path)
+    assert "300/300" in shown
+    assert "Scoring" in shown
+    assert "why" in shown
+    assert "\t" not in shown
+    assert "\x1b[1m" in shown
+    last = shown[shown.rindex("300/300") :]
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", last).split("\r\n")
+    assert max(len(line) for line in lines[2:]) <= 90
+    # Bold is no colour.
+    plain = in_terminal("detect", days, cwd=tmp_path, NO_COLOR="1")
+    assert re.search(r"\x1b\[[0-9;]*[34][0-9]", plain) is None
+
+
+def test_names_and_values_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    """Tests that escapes, markup and long names in the data are shown as harmless text."""
+    evil = "\x1b[31mred\x1b]0;title\x07[bold]m\u202e"
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{evil if row % 2 else 'b'},{row % 5},{'[/red]' if row == 3 else row}\n" for row in range(40))
+    path.write_text(f"{evil},{'n' * 5000},id\n{rows}")
+    shown = in_terminal("detect", "t.csv", cwd=tmp_path)
+    assert "\x1b[31m" not in shown
+    assert "\x1b]0" not in shown
+    assert "\u202e" not in shown
+    assert "[bold]m" in shown
+    shown = in_terminal("detect", "t.csv", "-c", evil, "-b", "n" * 5000, "--id", "id", "--n-trees", "2", cwd=tmp_path)
+    assert "\x1b[31m" not in shown
+    assert "\x1b]0" not in shown
+    code, out, err = invoke("detect", path, "-c", evil, "-b", "no" + evil)
+    assert code == 2
+    assert "\x1b" not in out + err
+    assert err.count("\n") == 1
+
+
+def test_names_with_commas(tmp_path: Path) -> None:
+    """Tests that a name with a comma can be given alone, or in quotes among others."""
+    path = tmp_path / "t.csv"
+    path.write_text('"a,b",c,x\n' + "".join(f"{row % 3},{row % 2},{row}\n" for row in range(30)))
+    first = invoke("detect", path, "-c", "a,b", "-c", "c", "-b", "x", "--n-trees", "2")
+    second = invoke("detect", path, "-c", '"a,b",c', "-b", "x", "--n-trees", "2")
+    assert first[0] == second[0] == 0
+    assert first[1] == second[1]
+
+
+def test_scores_depend_on_the_options(days: Path, tmp_path: Path) -> None:
+    """Tests that every parameter on the command line reaches the detector."""
+    given: dict[str, Any] = {
+        "n_neighbors": 20, "n_trees": 3, "bootstrap": False, "max_features": 0.5, "min_samples_split": 5,
+        "n_quantiles": 50, "clip": None, "scale_tails": False, "contamination": 0.1, "random_state": 7, "n_jobs": 1,
+    }  # fmt: skip
+    typed: list[str] = ["--method", "qcad"]
+    for name, value in given.items():
+        option = "--" + name.replace("_", "-")
+        typed += (
+            [option.replace("--", "--no-", 1)] if value is False else [option, "none" if value is None else str(value)]
+        )
+    code, out, err = invoke("detect", days, *ROLES, *typed, "--json", "--top", 1)
+    assert code == 0, err
+    assert json.loads(out)["parameters"] == given
+    table = {name: values[:300] for name, values in datasets.load("weather").table.items()}
+    detector = QCAD(["month", "elevation", "zone"], ["temperature", "rain", "wind"], **given).fit(table)
+    assert json.loads(out)["top"][0]["score"] == np.nanmax(detector.anomaly_scores_)
+
+
+def test_the_demo_shows_the_planted_days_and_writes_a_report(tmp_path: Path) -> None:
+    """Tests that the demo finds the strangest days, plain in a pipe whatever asks for colours, and writes a report."""
+    result = run("demo", cwd=tmp_path, COLUMNS="100", FORCE_COLOR="1")
+    assert result.returncode == 0, result.stderr
+    assert "The strangest days" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert "1204" in result.stdout
+    assert "The report is in paribus-demo.html." in result.stdout
+    assert (tmp_path / "paribus-demo.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_list_of_data_sets_in_a_pipe_is_plain(tmp_path: Path) -> None:
+    """Tests that a program gets one line per set, with tabs between the values."""
+    lines = [line.split("\t") for line in run("datasets", cwd=tmp_path).stdout.splitlines()]
+    assert lines[0] == ["name", "rows", "context", "behaviour", "anomalies", "what it is"]
+    assert [line[0] for line in lines[1:]] == datasets.names()
+    assert ["Abalone", "4177", "4", "5", "100"] in [line[:5] for line in lines]
+    assert ["football", "532", "6", "2", ""] in [line[:5] for line in lines]
+
+
+def test_the_list_of_data_sets_fits_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a person gets a table no wider than the terminal, with names and numbers whole."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    cli.datasets()
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    assert "\t" not in "".join(lines)
+    words = {word for line in lines for word in line.split()}
+    assert set(datasets.names()) <= words
+    assert "19000" in words
+
+
+def test_public_names_are_found_when_needed() -> None:
+    """Tests that the package offers its names although it imports them late, and no others."""
+    import paribus
+
+    assert {"QCAD", "ConditionalSurprise", "gower_neighbors", "load", "__version__"} <= set(dir(paribus))
+    assert paribus.QCAD.__module__ == "paribus.detectors.qcad"
+    assert paribus.__version__.count(".") >= 2
+    with pytest.raises(AttributeError, match="module 'paribus' has no attribute 'QCDA'"):
+        _ = paribus.QCDA  # type: ignore[attr-defined]
+
+
+def test_gzip_through_a_pipe(days: Path) -> None:
+    """Tests that a compressed table on standard input is read as a file of it is."""
+    packed = gzip.compress(days.read_bytes())
+    command = [COMMAND, "detect", "-", "-c", "month,elevation,zone", "-b", "temperature", "--n-trees", "2"]
+    result = subprocess.run(command, input=packed, capture_output=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert b"Warning" not in result.stderr

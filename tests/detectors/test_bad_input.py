@@ -1,0 +1,157 @@
+"""What bad input gets: one sentence that names it, before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from paribus import QCAD
+from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"contextual": ["agee"]}, ValueError, "'agee' is not in the table: did you mean 'age'"),
+        ({"contextual": ["age", "age"]}, ValueError, "'age' is named twice"),
+        ({"contextual": []}, ValueError, "no contextual column"),
+        ({"contextual": [9]}, ValueError, "column 9 is not in the table, which has 5 columns"),
+        ({"contextual": [1.5]}, TypeError, "not by float"),
+        ({"contextual": 5.0}, TypeError, "a list of names or positions, not as float"),
+        ({"contextual": (name for name in CONTEXT)}, TypeError, "not as generator"),
+        ({"contextual": None}, ValueError, "no contextual column"),
+        ({"behavioral": ["age"]}, ValueError, "both contextual and behavioural"),
+        ({"behavioral": []}, ValueError, "no behavioural column"),
+        ({"contextual": ["age"], "behavioral": ["site"]}, TypeError, "'site' does not hold numbers"),
+        ({"categorical": ["pulse"]}, ValueError, "'pulse' is named categorical but is not contextual"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0"),
+        ({"n_neighbors": 70_000}, ValueError, "from 1 to 65,535"),
+        ({"n_trees": 0}, ValueError, "n_trees is 0"),
+        ({"n_trees": 2.5}, ValueError, "whole number"),
+        ({"min_samples_split": 1}, ValueError, "min_samples_split is 1"),
+        ({"n_quantiles": 1}, ValueError, "n_quantiles is 1"),
+        ({"max_features": 0}, ValueError, "max_features is 0"),
+        ({"max_features": 1.5}, ValueError, "at most 1"),
+        ({"max_features": "most"}, ValueError, "'sqrt'"),
+        ({"clip": -1}, ValueError, "clip is -1"),
+        ({"clip": 5e-324}, ValueError, "from 1e-9"),
+        ({"min_samples_split": 2**40}, ValueError, "min_samples_split"),
+        ({"contamination": np.array([0.1, 0.2])}, ValueError, "contamination"),
+        ({"contamination": 0.7}, ValueError, "contamination is 0.7"),
+        ({"contamination": "some"}, ValueError, "'auto'"),
+        ({"bootstrap": "yes"}, TypeError, "bootstrap is 'yes'"),
+        ({"progress": 3}, TypeError, "progress is 3"),
+        ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
+        ({"random_state": 1.5}, ValueError, "random_state is 1.5: it must be a whole number from 0 to 4,294,967,295"),
+        ({"random_state": -1}, ValueError, "random_state is -1: it must be a whole number"),
+        ({"random_state": "7"}, ValueError, "random_state is '7': it must be a whole number"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
+    """Tests that each wrong parameter gives one sentence that says what it is and what it may be."""
+    with pytest.raises(error, match=message):
+        QCAD(**({"contextual": CONTEXT, "behavioral": BEHAVIOR} | parameters)).fit(mixed_table(30, missing=0.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda f: f.assign(pulse=np.inf), ValueError, "'pulse' has an infinite value in row 0"),
+        (lambda f: f.assign(age=1e300), ValueError, "too large"),
+        (lambda f: f.assign(pulse=np.nan), ValueError, "'pulse' has no values"),
+        (lambda f: f.head(1), ValueError, "n_samples = 1"),
+        (lambda f: f.head(0), ValueError, "n_samples = 0"),
+        (lambda f: f.assign(pulse="x"), TypeError, "'pulse' does not hold numbers .*'x'"),
+        (lambda f: f.assign(pulse=pd.Timestamp("2020")), TypeError, "points in time"),
+        (lambda f: f.assign(site=[[1]] * len(f)), TypeError, "string or a number"),
+        (lambda f: f.assign(site=["a", 1.0] * (len(f) // 2)), TypeError, "'site' cannot be used: .* float and str"),
+        (lambda f: f.rename(columns={"pulse": "age"}), ValueError, "unique"),
+        (lambda f: pl.from_dict({"age": [1.0], "pulse": [2.0]}).lazy(), TypeError, "collect"),
+        (lambda f: f["age"], ValueError, "2 dimensions"),
+        (lambda f: f.rename(columns={"pulse": 7}), ValueError, "column name 7 is not text"),
+        (lambda f: f.astype(object).assign(pulse=10**400), ValueError, "'pulse' has .* not a usable number"),
+        (
+            lambda f: f.assign(pressure=[1.0, np.nan] * 15, pulse=[1.0, np.nan] * 15).iloc[[0, 1, 3]],
+            ValueError,
+            "n_samples = 3, and 1",
+        ),
+        (lambda f: [[1, 2], [3]], ValueError, "same length"),
+        (lambda f: {"age": [1, 2], "pulse": [1]}, ValueError, "differ in length"),
+        (lambda f: f.to_numpy(), ValueError, "no column names"),
+    ],
+)
+def test_bad_tables_are_refused_in_one_sentence(change: Any, error: type[Exception], message: str) -> None:
+    """Tests that what is wrong with a table is said with the column's name, before any work."""
+    with pytest.raises(error, match=message):
+        QCAD(["age", "site"], ["pressure", "pulse"]).fit(change(mixed_table(30, missing=0.0)))
+
+
+def test_other_columns_than_at_fit_are_refused() -> None:
+    """Tests that rows without a fitted column, or with another type in it, get a clear error."""
+    frame = mixed_table(missing=0.0)
+    with pytest.raises(NotFittedError):
+        QCAD(CONTEXT, BEHAVIOR).anomaly_score(frame)
+    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+    with pytest.raises(ValueError, match="'pulse' was there at fit and is missing"):
+        detector.anomaly_score(frame.drop(columns="pulse"))
+    with pytest.raises(TypeError, match="'site' held text at fit and holds numbers here"):
+        detector.anomaly_score(frame.assign(site=1.0))
+    with pytest.raises(TypeError, match="'age' held numbers at fit and holds text here"):
+        detector.anomaly_score(frame.assign(age="old"))
+    with pytest.raises(ValueError, match="this table has none"):
+        detector.anomaly_score(np.zeros((3, 5)))
+
+
+KINDS: dict[str, Any] = {
+    "numbers": lambda n: np.arange(float(n)),
+    "points in time": lambda n: pd.date_range("2026-01-01", periods=n),
+    "durations": lambda n: pd.to_timedelta(np.arange(n), unit="h"),
+    "text": lambda n: [f"t{row % 3}" for row in range(n)],
+    "truth values": lambda n: [row % 2 == 0 for row in range(n)],
+}
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("held", KINDS)
+def test_a_column_must_hold_what_it_held_at_fit(tmp_path: Path, held: str, loaded: bool) -> None:
+    """Tests that each kind of context is known from the others, in a saved detector too, and that it may be missing."""
+    frame = mixed_table(30, missing=0.0)[["age", "pulse"]]
+    detector = QCAD(["age"], ["pulse"], n_trees=2).fit(frame.assign(age=KINDS[held](30)))
+    if loaded:
+        detector.save(tmp_path / "m")
+        detector = QCAD.load(tmp_path / "m")
+    for holds, make in KINDS.items():
+        new = frame.head(4).assign(age=make(4))
+        if holds == held:
+            assert np.isfinite(detector.score_samples(new)).all()
+            continue
+        with pytest.raises(TypeError, match=f"^column 'age' held {held} at fit and holds {holds} here: convert it$"):
+            detector.score_samples(new)
+    assert np.isfinite(detector.score_samples(frame.assign(age=None))).all()
+    if held == "truth values":
+        # One and zero are as good.
+        flags = frame.assign(age=KINDS[held](30))
+        assert (detector.score_samples(flags.astype({"age": float})) == detector.score_samples(flags)).all()
+
+
+def test_a_context_without_values_is_noted() -> None:
+    """Tests that a contextual column of missing values is used, with a warning that names it."""
+    frame = mixed_table(30, missing=0.0).assign(load=np.nan)
+    with pytest.warns(
+        UserWarning, match="^contextual column 'load' has no values at all, so no row is compared by it$"
+    ):
+        QCAD(CONTEXT, BEHAVIOR, n_trees=2).fit(frame)
+
+
+def test_behaviour_must_be_numbers_when_rows_are_scored() -> None:
+    """Tests that dates in a column of behaviour are not taken for huge numbers."""
+    frame = mixed_table(30, missing=0.0)
+    detector = QCAD(CONTEXT, BEHAVIOR, n_trees=2).fit(frame)
+    with pytest.raises(TypeError, match="'pulse' held numbers at fit and holds points in time here"):
+        detector.score_samples(frame.assign(pulse=pd.Timestamp("2026-01-01")))

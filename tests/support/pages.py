@@ -1,0 +1,75 @@
+"""Reports as tests see them: written, read, and looked at for what no page may have."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from paribus import QCAD
+from tests.support.tables import BEHAVIOR, CONTEXT
+
+VOID = {"meta", "link", "input"}
+
+
+class Checker(HTMLParser):
+    """Elements that are closed in the order in which they were opened, and the pictures among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        assert len(attributes) == len(dict(attributes)), f"an attribute twice in <{name}>"
+        self.elements.append((name, dict(attributes)))
+        if name not in VOID:
+            self.open.append(name)
+
+    def handle_startendtag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((name, dict(attributes)))
+
+    def handle_endtag(self, name: str) -> None:
+        assert self.open.pop() == name
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def check(page: str) -> Checker:
+    """Reads a page, and says so if it is not well-formed or would ask anybody for anything."""
+    checker = Checker()
+    checker.feed(page)
+    checker.close()
+    assert checker.open == []
+    pictures = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
+    assert pictures
+    for picture in pictures:
+        ElementTree.fromstring(picture)
+    for _, attributes in checker.elements:
+        assert not {"src", "srcset", "action", "style"} & set(attributes)
+        assert not [name for name in attributes if name.startswith("on")]
+        assert (attributes.get("href") or "#").startswith(("#", "data:image/svg+xml,"))
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", page)
+    return checker
+
+
+def write(detector: QCAD, folder: Path, **options: Any) -> str:
+    """A report as text."""
+    return detector.report(folder / "report.html", **options).read_text(encoding="utf-8")
+
+
+def fit(table: Any, contextual: Any = CONTEXT, behavioral: Any = BEHAVIOR, **options: Any) -> QCAD:
+    """A quick fit, whatever it has to say."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return QCAD(contextual, behavioral, **({"n_trees": 5} | options)).fit(table)
+
+
+def words_of(page: str) -> str:
+    """What a reader sees, on one line."""
+    return " ".join(" ".join(check(page).texts).split())
