@@ -23,7 +23,7 @@ mpl.use("Agg")
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "results.md"
+PAGE = ROOT / "docs" / "results" / "results.md"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_no_cell_failed_and_each_says_how_it_was_made(experiment: str) -> None:
 
 
 def test_the_page_is_that_of_the_result_files(tmp_path: Path) -> None:
-    """Tests that every table of docs/results.md is what `paribus bench page` writes, and that its pictures exist."""
+    """Tests that every table of docs/results/results.md is what `paper.page` writes, and that its pictures exist."""
     copy = Path(shutil.copy(PAGE, tmp_path))
     assert all(has_part(copy.read_text(encoding="utf-8"), part) for part in page.PARTS)
     assert page.write_page(RESULTS, copy, tmp_path / "pictures")
@@ -93,10 +93,10 @@ def test_what_the_authors_scripts_give_is_on_the_page(monkeypatch: pytest.Monkey
 def test_the_performance_page_is_that_of_its_files(
     script: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Tests that the tables of docs/performance.md are those of the files that the benchmarks left."""
+    """Tests that the tables of docs/methods/performance.md are those of the files that the benchmarks left."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     module = importlib.import_module(script)
-    page = ROOT / "docs" / "performance.md"
+    page = ROOT / "docs" / "methods" / "performance.md"
     copy = Path(shutil.copy(page, tmp_path))
     monkeypatch.setattr(module, "PAGE", copy)
     monkeypatch.setattr("sys.argv", [script, "--page-only"])

@@ -1,4 +1,4 @@
-"""The method as docs/method.md states it: slow, plain, and with exact fractions where rounding could decide."""
+"""The method as docs/methods/qcad.md states it: slow, plain, and with exact fractions where rounding could decide."""
 
 from __future__ import annotations
 
