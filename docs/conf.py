@@ -29,6 +29,8 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
 
+# In docstrings, `name` is a reference where there is something of that name, and code elsewhere.
+default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autosummary_generate = False
