@@ -6,7 +6,7 @@ distribution where the paper's text takes the smallest value that is large enoug
 
 QCAD is run here with 10 trees: by Gower's distance, by that of the script, and by that of the script with interpolated
 percentiles. Nothing else differs from `paribus.QCAD`. ROCOD is run with the distance threshold of the paper, 0.9: a row
-with a tenth of its values in common is a neighbour. Its area under the precision-recall curve has straight lines
+with a tenth of its values in common is a neighbor. Its area under the precision-recall curve has straight lines
 between its points, which gives (1 + rate of anomalies) / 2 when all scores are equal.
 
 Writes `results/published.json` next to this file, and two tables of docs/results/results.md from it. What is in the file is not

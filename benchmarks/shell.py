@@ -27,7 +27,7 @@ CONTEXT, BEHAVIOR = ["temperature", "load", "age", "hour", "site"], ["pressure",
 
 
 def write_table(path: Path, n_rows: int) -> None:
-    """A made-up plant: five circumstances, one of them a category, and three behaviours that follow from them."""
+    """A made-up plant: five circumstances, one of them a category, and three behaviors that follow from them."""
     random = np.random.RandomState(0)
     temperature, load = random.normal(size=n_rows), random.uniform(0, 100, n_rows)
     age, hour = random.gamma(2, 10, n_rows), random.randint(0, 24, n_rows)

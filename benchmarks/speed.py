@@ -1,7 +1,7 @@
 """Speed, side by side with the same method made of other packages, in one run.
 
 The peer is what one writes without paribus: Gower's distances by the `gower` package, and one forest of
-quantile-forest per row and behavioural feature. It is timed on a sample of rows and extrapolated; the samples alternate
+quantile-forest per row and behavioral feature. It is timed on a sample of rows and extrapolated; the samples alternate
 with runs of `QCAD.fit`, so that both see the same machine. Writes `speed.json` next to this file, and the tables of
 docs/methods/performance.md from it.
 """
@@ -146,8 +146,8 @@ def grow(quick: bool) -> list[dict[str, Any]]:
             detector = workload.detector(n_trees=n_trees)
             total = seconds(lambda: detector.fit(workload.table))  # noqa: B023
             search = seconds(lambda: detector.reference_group(workload.table[:1000])) * size["n_rows"] / 1000  # noqa: B023
-            rows.append({"grows": what, "to": value, "seconds": total, "of_which_neighbours": search})
-            print(f"  {what} = {value:,}: {total:.2f} s, neighbours about {search:.2f} s", flush=True)
+            rows.append({"grows": what, "to": value, "seconds": total, "of_which_neighbors": search})
+            print(f"  {what} = {value:,}: {total:.2f} s, neighbors about {search:.2f} s", flush=True)
     return rows
 
 
@@ -222,7 +222,7 @@ def write_page(results: dict[str, Any]) -> None:
         f"Measured on {results['machine']['cores']} cores with the `{results['machine']['kernel']}` kernel, "
         f"Python {results['machine']['python']}; k = 500. The paper's tables use 10 trees, the default is 100.",
         "",
-        "| workload | trees | rows | contextual | behavioural | paribus, one core | peer, one core "
+        "| workload | trees | rows | contextual | behavioral | paribus, one core | peer, one core "
         "| times faster, one core each | times faster, all cores each | all cores against the peer on one |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
@@ -240,18 +240,18 @@ def write_page(results: dict[str, Any]) -> None:
     ]
     lines += [
         "",
-        "Growth, all cores, from 5,000 rows, 5 contextual and 3 behavioural features and 10 trees:",
+        "Growth, all cores, from 5,000 rows, 5 contextual and 3 behavioral features and 10 trees:",
         "",
-        "| what grows | to | seconds | of which neighbours, about |",
+        "| what grows | to | seconds | of which neighbors, about |",
         "| --- | --- | --- | --- |",
     ]
     lines += [
-        f"| {row['grows']} | {row['to']:,} | {row['seconds']:.2f} | {row['of_which_neighbours']:.2f} |"
+        f"| {row['grows']} | {row['to']:,} | {row['seconds']:.2f} | {row['of_which_neighbors']:.2f} |"
         for row in results["growth"]
     ]
     lines += [
         "",
-        "Peak memory of a process that fits a table of 5 contextual and 3 behavioural features, next to what the matrix"
+        "Peak memory of a process that fits a table of 5 contextual and 3 behavioral features, next to what the matrix"
         " of all distances takes that the peer needs:",
         "",
         "| rows | MB in all | MB for the fit | MB for the peer's matrix |",

@@ -33,7 +33,7 @@ PEER_TREES = round(N_TREES / 2 / 0.6065)
 
 
 def make_table(n_rows: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Five circumstances, and five behaviours that follow from them along curves."""
+    """Five circumstances, and five behaviors that follow from them along curves."""
     random = np.random.default_rng(seed)
     context = random.normal(size=(n_rows, N_CONTEXTUAL))
     slopes = np.random.default_rng(1).normal(size=(N_CONTEXTUAL, N_BEHAVIORAL))
@@ -133,7 +133,7 @@ def write_page(results: dict[str, Any]) -> None:
     """Puts the table into docs/methods/performance.md, between its marks."""
     peer, new = results["peer"], results["new_rows"]
     lines = [
-        f"Measured on {results['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioural features, "
+        f"Measured on {results['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioral features, "
         "the default parameters.",
         "",
         "| rows | fit and score | processor time | peak memory of the process |",

@@ -44,7 +44,7 @@ def runtime(results: list[Result], pictures: Path) -> list[str]:
             for method in methods
         }
     figures.save(figures.runtime_curves(curves), pictures / "runtime.png")
-    lines = header(["rows", "contextual", "behavioural", *(f"{m}, s" for m in methods), "plain / QCAD"])
+    lines = header(["rows", "contextual", "behavioral", *(f"{m}, s" for m in methods), "plain / QCAD"])
     ratios = []
     for shape in dict.fromkeys(s for shapes in experiments.RUNTIME_SHAPES.values() for s in shapes):
         found = [seconds.get((method, shape)) for method in methods]
@@ -61,7 +61,7 @@ def runtime(results: list[Result], pictures: Path) -> list[str]:
     lines += header(["method", *curves])
     lines += [row([method, *(_exponent(panel[method]) for panel in curves.values())]) for method in methods]
     return [
-        "![Seconds against rows, contextual and behavioural features](pictures/runtime.png)",
+        "![Seconds against rows, contextual and behavioral features](pictures/runtime.png)",
         "",
         f"Medians of {max(map(len, seconds.values()))} runs on one core{_machines(results)}.",
         "",
@@ -74,7 +74,7 @@ def sensitivity(results: list[Result], pictures: Path) -> list[str]:
     curves = _curves(results, "n_neighbors")
     figures.save(figures.parameter_curves(curves, "size of the reference group"), pictures / "sensitivity.png")
     return [
-        "![Measures against the number of neighbours, one panel per data set](pictures/sensitivity.png)",
+        "![Measures against the number of neighbors, one panel per data set](pictures/sensitivity.png)",
         "",
         *_curve_table(curves, "k"),
     ]

@@ -38,8 +38,6 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
         (["sensitivity", "--jobs", "0"], "--jobs is 0: it must be a number of processes"),
         (["runtime", "--detector", "LOF"], "--detector: there is no 'LOF': choose from 'QCAD'"),
         (["ablation", "--results", "{file}"], "file is a file, and a folder is needed"),
-        (["page", "{folder}/none.md"], "there is no page '"),
-        (["page", "{file}", "--results", "{folder}"], "there are no results in '"),
         (["accuracy", "--results", "{foreign}"], "line 1 of '"),
     ],
 )
@@ -48,7 +46,7 @@ def test_what_cannot_work_is_one_line(words: list[str], said: str, tmp_path: Pat
     (tmp_path / "file").write_text("A page without marks.")
     (tmp_path / "accuracy.jsonl").write_text('{"not": "a result"}\n')
     places = {"file": tmp_path / "file", "folder": tmp_path / "empty", "foreign": tmp_path}
-    if "--results" not in words and words[0] != "page":
+    if "--results" not in words:
         words = [*words, "--results", "{folder}"]
     code, out, err = invoke("bench", *(word.format(**places) for word in words))
     assert code == 2

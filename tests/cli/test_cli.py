@@ -81,7 +81,7 @@ def test_an_option_of_the_other_method_is_refused(method: str, days: Path) -> No
     option = "--n-neighbors" if method == "surprise" else "--max-samples"
     other = "qcad" if method == "surprise" else "surprise"
     code, out, err = invoke("detect", days, *ROLES, "--method", method, option, 9)
-    assert (code, out, err) == (2, "", f"paribus: {option} is for --method {other}: say so, or leave {option} out\n")
+    assert (code, out, err) == (2, "", f"paribus: {option} is for --method {other}: add that, or leave {option} out\n")
 
 
 def test_the_default_method_is_surprise(days: Path, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_json_at_a_terminal_is_ascii(capsys: pytest.CaptureFixture[str], monkeyp
 def test_the_report_explains_at_least_fifty_rows(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that --top makes the report longer, and never shorter."""
     explained: list[int] = []
-    monkeypatch.setattr(QCAD, "report", lambda _, path, top, id: explained.append(top))
+    monkeypatch.setattr(QCAD, "write_report", lambda _, path, rows, names: explained.append(len(rows)))
     for top in (2, 60):
         code, _, err = invoke("detect", days, *ROLES, *QUICK, "--top", top, "--report", tmp_path / "r.html")
         assert code == 0, err
@@ -280,7 +280,7 @@ def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> No
     new.write_text("more,wind,rain,temperature,zone,elevation,month\nx,5,1,30,coast,10,January\nx,,,,coast,10,May\n")
     code, out, err = invoke("score", tmp_path / "m.paribus", new, "--json")
     assert code == 0
-    assert "1 row(s) get no score" in err
+    assert "1 row(s) have no score" in err
     found = json.loads(out)
     assert (found["rows"], found["scored"], len(found["top"])) == (2, 1, 1)
     row = {"month": "January", "elevation": 10.0, "zone": "coast", "temperature": 30.0, "rain": 1.0, "wind": 5.0}
@@ -333,7 +333,7 @@ def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Pat
         *("behaviour", *(feature.name for feature in explanation.behavior)),
         *("context", *(feature.name for feature in explanation.context)),
     ]
-    names = [f"s137-{kind}.{each}" for kind in ("behaviour", "context") for each in ("png", "svg")]
+    names = [f"s137-{kind}.{each}" for kind in ("behavior", "context") for each in ("png", "svg")]
     assert sorted(os.listdir(tmp_path / "pictures")) == names
     assert (tmp_path / "pictures" / "s137-context.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "pictures" / "s137-context.svg").read_bytes()

@@ -442,7 +442,7 @@ def test_the_library_speaks_as_the_shell_does(days: Path, tmp_path: Path) -> Non
     err = invoke("detect", tmp_path / "t.csv", *ROLES)[2]
     assert err == (
         "paribus: a row needs others to be compared with: the table has 1 row(s), "
-        "and 1 of them with a behavioural value\n"
+        "and 1 of them with a behavioral value\n"
     )
     (tmp_path / "t.csv").write_text("\n".join(lines[:9]))
     code, _, err = invoke("detect", tmp_path / "t.csv", *ROLES, "--method", "qcad", "--n-neighbors", 99)

@@ -81,9 +81,8 @@ def test_parquet_says_so_if_names_differ_only_in_case(tmp_path: Path) -> None:
     scores = RowScores(np.array([1.0]), {"rain": np.array([1.0]), "Rain": np.array([2.0])}, 0.0)
     write_columns(tmp_path / "s.csv", scores.columns())
     assert (tmp_path / "s.csv").read_text().startswith("row,score,rank,label,partial_rain,partial_Rain\n")
-    with pytest.raises(
-        ValueError, match=r"cannot write '.*s.parquet': .* both 'rain' and 'Rain', which differ only in"
-    ):
+    message = r"cannot write '.*s.parquet': .* both 'partial_rain' and 'partial_Rain', which differ only in"
+    with pytest.raises(ValueError, match=message):
         write_columns(tmp_path / "s.parquet", scores.columns())
     assert os.listdir(tmp_path) == ["s.csv"]
 
@@ -101,11 +100,11 @@ def test_parquet_is_drafted_in_its_own_folder(tmp_path: Path, monkeypatch: pytes
         assert len(os.listdir(folder)) == 1
     code = f"""
 import resource, signal, numpy as np
-from paribus.score_file import Scores, write_scores
+from paribus.io.writing import write_columns
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:
-    write_columns({str(tmp_path / "s.parquet")!r}, Scores(np.random.default_rng(0).random(50_000), {{}}, 0.5))
+    write_columns({str(tmp_path / "s.parquet")!r}, {{"score": np.random.default_rng(0).random(50_000)}})
 except OSError as error:
     print(error)
 """

@@ -17,7 +17,7 @@ from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.table import Columns, Table
 
 # More categories of one column than this are too many to be told apart.
-MOST_CATEGORIES = 100
+MAX_CATEGORIES = 100
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Rows:
     """Each feature scaled to [0, 1]; a constant one is 0."""
 
     def pooled(self, *, scale_context: bool) -> Floats:
-        """Context and behaviour side by side, the context scaled to [0, 1] as well if wanted."""
+        """Context and behavior side by side, the context scaled to [0, 1] as well if wanted."""
         return np.hstack([min_max(self.context) if scale_context else self.context, self.behavior])
 
     def design(self) -> Floats:
-        """The context as a regression takes it: numbers standardised, a column of 0 and 1 for each common category."""
+        """The context as a regression takes it: numbers standardized, a column of 0 and 1 for each common category."""
         columns = []
         for values, is_category in zip(self.context.T, self.categorical, strict=True):
             columns.append(indicators(merge_rare(values)) if is_category else standardize(values[:, None]))
@@ -53,7 +53,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     contextual : list of names or positions
         The columns that are circumstances: numbers or categories.
     behavioral : list of names or positions, optional
-        The columns that are behaviour: numbers. By default every other numeric column.
+        The columns that are behavior: numbers. By default every other numeric column.
     categorical : list of names or positions, optional
         Contextual columns of numbers that are categories. Text, categories and booleans always are.
     random_state : int, RandomState or None
@@ -145,13 +145,13 @@ def standardize(values: Floats) -> Floats:
            [ 1.,  0.]])
     """
     # Squares of large numbers would overflow.
-    centred = min_max(values)
-    centred -= centred.mean(axis=0)
-    spread = centred.std(axis=0)
-    return np.asarray(centred / np.where(spread > 0, spread, 1.0))
+    centered = min_max(values)
+    centered -= centered.mean(axis=0)
+    spread = centered.std(axis=0)
+    return np.asarray(centered / np.where(spread > 0, spread, 1.0))
 
 
-def merge_rare(codes: npt.NDArray[Any], most: int = MOST_CATEGORIES, fewest_rows: int = 1) -> npt.NDArray[np.int64]:
+def merge_rare(codes: npt.NDArray[Any], most: int = MAX_CATEGORIES, fewest_rows: int = 1) -> npt.NDArray[np.int64]:
     """Codes from 0 on, in the order of the given ones; categories that are not among the commonest share the last.
 
     A column of names, one per row, would otherwise make a matrix of rows x rows.

@@ -1,12 +1,12 @@
 """Conditional anomaly detection (Song, Wu, Jermaine and Ranka, 2007): GMM-CAD-Full.
 
-Contexts come from Gaussian components U, behaviours from Gaussian components V, and a context of U_i goes with a
-behaviour of V_j with probability p(V_j | U_i). All of it is learnt together, by expectation maximisation of the joint
+Contexts come from Gaussian components U, behaviors from Gaussian components V, and a context of U_i goes with a
+behavior of V_j with probability p(V_j | U_i). All of it is learned together, by expectation maximization of the joint
 density
 
     f(x, y) = sum_i p(U_i) N(x; U_i) sum_j p(V_j | U_i) N(y; V_j),
 
-and a row is as anomalous as its behaviour is improbable given its context: -log f(y | x).
+and a row is as anomalous as its behavior is improbable given its context: -log f(y | x).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ VANISHING = 1e-200
 
 
 class CAD(Baseline):
-    """Conditional anomaly detection by Gaussian mixtures of contexts and behaviours, and a mapping between them.
+    """Conditional anomaly detection by Gaussian mixtures of contexts and behaviors, and a mapping between them.
 
     Parameters
     ----------
     contextual, behavioral, categorical, random_state
         As for every rival; see `Baseline`. Categories are used by their codes.
     n_components : int
-        Gaussian components of the contexts, and as many of the behaviours. The QCAD paper uses 5, Song et al. 30.
+        Gaussian components of the contexts, and as many of the behaviors. The QCAD paper uses 5, Song et al. 30.
     n_restarts : int
-        How often the search starts, each time from other centres; the likeliest model wins.
+        How often the search starts, each time from other centers; the likeliest model wins.
     max_iterations : int
         The most steps of one search.
     tolerance : float
@@ -49,11 +49,11 @@ class CAD(Baseline):
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        Minus the log density of the behaviour given the context.
+        Minus the log density of the behavior given the context.
     model_ : Model
-        What was learnt, in standardised units: `weights`, `contexts`, `behaviors`, and `mapping`, p(V_j | U_i).
+        What was learned, in standardized units: `weights`, `contexts`, `behaviors`, and `mapping`, p(V_j | U_i).
     log_likelihoods_ : list of float
-        The penalised log likelihood at each step of the search that won; it never decreases.
+        The penalized log likelihood at each step of the search that won; it never decreases.
 
     Examples
     --------
@@ -134,8 +134,8 @@ class Gaussians:
             # A component that lost all its rows becomes one that is as wide as the prior makes it.
             size = max(share.sum(), 1e-8)
             mean = share @ rows / size
-            centred = rows - mean
-            scatter = (centred * share[:, None]).T @ centred
+            centered = rows - mean
+            scatter = (centered * share[:, None]).T @ centered
             means.append(mean)
             covariances.append((scatter + prior * np.eye(rows.shape[1])) / size)
         return cls(np.array(means), np.array(covariances))
@@ -156,7 +156,7 @@ class Gaussians:
 
 @dataclass(frozen=True)
 class Model:
-    """The joint density of contexts x and behaviours y."""
+    """The joint density of contexts x and behaviors y."""
 
     weights: Floats
     contexts: Gaussians
@@ -184,7 +184,7 @@ class Model:
         )
 
     def step(self, x: Floats, y: Floats) -> tuple[Model, float]:
-        """One round of expectation and maximisation: the next model, and the objective of this one."""
+        """One round of expectation and maximization: the next model, and the objective of this one."""
         log_x, log_y = self._log_context(x), self.behaviors.log_density(y)
         log_joint, u, v, pairs = _shares(log_x, log_y, self.mapping)
         penalty = self.contexts.log_prior(self.prior) + self.behaviors.log_prior(self.prior)

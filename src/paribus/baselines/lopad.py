@@ -1,6 +1,6 @@
 """LoPAD, the local prediction approach to anomaly detection (Lu, Liu, Li, Le and Liu, 2020).
 
-Each variable, contextual or behavioural, is predicted from its Markov blanket by bagged regression trees. How far a row
+Each variable, contextual or behavioral, is predicted from its Markov blanket by bagged regression trees. How far a row
 is from that prediction becomes a z-score; those below zero are pruned to zero, and the rest add up.
 """
 
@@ -42,7 +42,7 @@ class LoPAD(Baseline):
     anomaly_scores_ : array of shape (rows,)
         The sum of the pruned z-scores.
     blankets_ : list of lists of int
-        The Markov blanket of each variable: contextual ones first, then behavioural ones, counted from 0.
+        The Markov blanket of each variable: contextual ones first, then behavioral ones, counted from 0.
 
     Examples
     --------

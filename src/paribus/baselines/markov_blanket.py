@@ -16,8 +16,8 @@ from paribus._common.arrays import Floats
 from paribus.baselines.base import indicators, merge_rare, standardize
 
 # A category has an indicator of its own if it is among this many commonest ones and not rare; the others share one.
-MOST_INDICATORS = 40
-FEWEST_ROWS = 5
+MAX_INDICATORS = 40
+MIN_CATEGORY_ROWS = 5
 # A direction with less variance than this is one that the variables given already determine.
 NEGLIGIBLE = 1e-8
 
@@ -41,7 +41,7 @@ class Dependence:
         """The test for the columns of a table."""
         parts = [
             # The last indicator is implied by the others: left out, it costs the test no rows.
-            indicators(merge_rare(column, MOST_INDICATORS, FEWEST_ROWS))[:, :-1] if is_category else column[:, None]
+            indicators(merge_rare(column, MAX_INDICATORS, MIN_CATEGORY_ROWS))[:, :-1] if is_category else column[:, None]
             for column, is_category in zip(table.T, categorical, strict=True)
         ]
         columns = standardize(np.hstack(parts))

@@ -1,4 +1,4 @@
-"""Detectors that know no context: PyOD's, on contextual and behavioural features together.
+"""Detectors that know no context: PyOD's, on contextual and behavioral features together.
 
 Their settings are PyOD's defaults, as in the QCAD paper. PyOD comes with `pip install 'paribus[bench]'`.
 """
@@ -25,7 +25,7 @@ class Pooled(Baseline):
     contextual, behavioral, categorical, random_state
         As for every rival; see `Baseline`. Categories are used by their codes.
     scale_context : bool, optional
-        Whether the context is scaled to [0, 1] as behaviour is. The paper leaves it as it comes, so that the feature
+        Whether the context is scaled to [0, 1] as behavior is. The paper leaves it as it comes, so that the feature
         with the largest numbers decides who is near. By default what suits the detector: True for all but HBOS.
     """
 
@@ -93,7 +93,7 @@ class IForest(Pooled):
 
 
 class _Neighbors(Pooled):
-    """A detector that looks at a row's nearest neighbours."""
+    """A detector that looks at a row's nearest neighbors."""
 
     _usual_neighbors = 20
 
@@ -124,14 +124,14 @@ class _Neighbors(Pooled):
 
 
 class LOF(_Neighbors):
-    """Local outlier factor (Breunig et al., 2000): rows whose neighbours live in denser places.
+    """Local outlier factor (Breunig et al., 2000): rows whose neighbors live in denser places.
 
     Parameters
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
     n_neighbors : int, optional
-        Neighbours; by default 20.
+        Neighbors; by default 20.
     """
 
     def _detector(self, random: np.random.RandomState) -> Any:
@@ -139,14 +139,14 @@ class LOF(_Neighbors):
 
 
 class SOD(_Neighbors):
-    """Subspace outlier degree (Kriegel et al., 2009): rows off the axis-parallel subspace of their neighbours.
+    """Subspace outlier degree (Kriegel et al., 2009): rows off the axis-parallel subspace of their neighbors.
 
     Parameters
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
     n_neighbors : int, optional
-        Neighbours; half of them, those that share most neighbours with the row, make the subspace. By default 20.
+        Neighbors; half of them, those that share most neighbors with the row, make the subspace. By default 20.
     """
 
     def _check_parameters(self) -> None:
@@ -159,7 +159,7 @@ class SOD(_Neighbors):
 
 
 class KNN(_Neighbors):
-    """Distance to the k-th nearest neighbour (Angiulli and Pizzuti, 2002).
+    """Distance to the k-th nearest neighbor (Angiulli and Pizzuti, 2002).
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class HBOS(Pooled):
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
         The context stays as it comes by default: PyOD adds a constant to each bin's density, so that features with
-        large numbers hardly count, and what counts is behaviour. That finds more.
+        large numbers hardly count, and what counts is behavior. That finds more.
     n_bins : int
         Bins of each feature's histogram.
     """

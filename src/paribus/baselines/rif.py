@@ -14,14 +14,14 @@ from paribus.tables.table import Columns
 
 
 class RIF(Baseline):
-    """Residual isolation forest: a random forest expects each behaviour, an isolation forest looks at what is left.
+    """Residual isolation forest: a random forest expects each behavior, an isolation forest looks at what is left.
 
     Parameters
     ----------
     contextual, behavioral, categorical, random_state
         As for every rival; see `Baseline`. Categories are used by their codes.
     n_trees : int
-        Trees of the random forest of each behaviour. Residuals are out of bag.
+        Trees of the random forest of each behavior. Residuals are out of bag.
     n_isolation_trees : int
         Trees of the isolation forest.
     min_samples_leaf : int
@@ -33,8 +33,8 @@ class RIF(Baseline):
     ----------
     anomaly_scores_ : array of shape (rows,)
         The isolation forest's score, from 0 to 1.
-    residuals_ : array of shape (rows, behavioural features)
-        Behaviour, scaled to [0, 1], minus what was expected.
+    residuals_ : array of shape (rows, behavioral features)
+        Behavior, scaled to [0, 1], minus what was expected.
 
     Examples
     --------

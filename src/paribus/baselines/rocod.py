@@ -1,9 +1,9 @@
 """Robust contextual outlier detection (Liang and Parthasarathy, 2016).
 
-A row's behaviour is expected to be the mean of its contextual neighbours' (local), and what a regression on the context
-says (global). The more neighbours, the more the local mean counts:
+A row's behavior is expected to be the mean of its contextual neighbors' (local), and what a regression on the context
+says (global). The more neighbors, the more the local mean counts:
 
-    expected = a * local + (1 - a) * global,   a = sqrt(neighbours / most neighbours of any row).
+    expected = a * local + (1 - a) * global,   a = sqrt(neighbors / most neighbors of any row).
 
 The score is the squared deviation from it, summed over features, each weighted by how much of its variance is expected
 (its coefficient of determination, not below 0).
@@ -27,25 +27,25 @@ GLOBAL_MODELS = ("linear", "ridge", "tree")
 
 
 class ROCOD(Baseline):
-    """Robust contextual outlier detection: neighbours where there are some, a regression where there are none.
+    """Robust contextual outlier detection: neighbors where there are some, a regression where there are none.
 
     Parameters
     ----------
     contextual, behavioral, categorical, random_state
         As for every rival; see `Baseline`.
     neighbor_distance : float
-        Rows up to this Gower distance in context are neighbours. Liang and Parthasarathy leave it open. The QCAD paper
-        says 0.9, which makes nearly everybody a neighbour of everybody; docs/results.md compares.
+        Rows up to this Gower distance in context are neighbors. Liang and Parthasarathy leave it open. The QCAD paper
+        says 0.9, which makes nearly everybody a neighbor of everybody; docs/results.md compares.
     global_model : {"linear", "ridge", "tree"}
-        The regression of behaviour on context. Categories are columns of 0 and 1 for it.
+        The regression of behavior on context. Categories are columns of 0 and 1 for it.
 
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
         The weighted sum of squared deviations.
     n_neighbors_ : array of shape (rows,)
-        How many neighbours each row has.
-    feature_weights_ : array of shape (behavioural features,)
+        How many neighbors each row has.
+    feature_weights_ : array of shape (behavioral features,)
         How much each feature's deviations count.
 
     Examples
@@ -98,7 +98,7 @@ class ROCOD(Baseline):
 def neighbor_means(
     context: Floats, categorical: npt.NDArray[np.bool_], behavior: Floats, distance: float
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """How many other rows are within a Gower distance, and their mean behaviour (0 if there are none).
+    """How many other rows are within a Gower distance, and their mean behavior (0 if there are none).
 
     >>> context, behavior = np.array([[0.0], [1.0], [10.0]]), np.array([[5.0], [7.0], [9.0]])
     >>> neighbor_means(context, np.array([False]), behavior, 0.1)
@@ -127,7 +127,7 @@ def neighbor_means(
 def squared_deviations(
     behavior: Floats, n_neighbors: npt.NDArray[np.int64], local_behavior: Floats, global_behavior: Floats
 ) -> Floats:
-    """How far behaviour is from what is expected, squared."""
+    """How far behavior is from what is expected, squared."""
     local_share = np.sqrt(n_neighbors / max(1, n_neighbors.max()))[:, None]
     return np.asarray(np.square(behavior - local_share * local_behavior - (1 - local_share) * global_behavior))
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,7 +122,7 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         check_format(out)
     check_outputs([source.file, str(model)], {"--out": out})
     with loading():
-        from paribus import load
+        from paribus.detectors.load import load
         from paribus.methods.scores import total as total_of
 
     check_parameters({"n_jobs": n_jobs})
@@ -311,8 +312,6 @@ def _print_top(
     positions: Any,
     as_json: bool,
 ) -> None:
-    from paribus import __version__
-
     ranks = scores.rank
     if not as_json:
         print_anomalies(
@@ -330,7 +329,7 @@ def _print_top(
     }
     print_json(
         {
-            "paribus": __version__,
+            "paribus": version("paribus"),
             "source": table.name,
             "rows": table.n_rows,
             "scored": int((~np.isnan(scores.total)).sum()),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from paribus import ConditionalSurprise, datasets
+from paribus import datasets
 from paribus._common.atomic_files import check_writable
 from paribus._common.text import listed, score_text
+from paribus.detectors.surprise import ConditionalSurprise
 from paribus.output.console import Grid, output_console, print_words
 
 TOP = 10

@@ -23,7 +23,7 @@ class Summary:
     contextual: list[str]
     """The columns that are circumstances."""
     behavioral: list[str]
-    """The columns that are behaviour: numbers."""
+    """The columns that are behavior: numbers."""
     categorical: list[str]
     """The contextual columns that are categories, coded numbers among them."""
     n_anomalies: int | None
@@ -41,7 +41,7 @@ class Dataset(Summary):
 
     @classmethod
     def of(cls, summary: Summary, table: ColumnsByName) -> Dataset:
-        """Puts a table to its summary. The lists are copies, so that nobody can change the catalogue through them."""
+        """Puts a table to its summary. The lists are copies, so that nobody can change the catalog through them."""
         return cls(table=table, **deepcopy(vars(summary)))
 
 

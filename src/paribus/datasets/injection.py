@@ -18,10 +18,10 @@ from paribus.tables.roles import assign_roles
 from paribus.tables.table import Columns, Table
 
 # What the paper adds or takes away, in ranges of the feature.
-LEAST_PERTURBATION, MOST_PERTURBATION = 0.1, 0.5
+MIN_PERTURBATION, MAX_PERTURBATION = 0.1, 0.5
 SMALL_PERTURBATION = 0.05, 0.15
 # Kuo et al. scale the feature to [18, 30], and add up to 50.
-MOST_SHIFT = 50 / (30 - 18)
+MAX_SHIFT = 50 / (30 - 18)
 # Song et al. take the farthest of so many others, or of a quarter of the rows if that is less.
 SWAP_CANDIDATES = 50
 
@@ -37,14 +37,14 @@ def inject(
     seed: int = 0,
     scheme: str = "perturb",
 ) -> tuple[Any, Rows]:
-    """Changes the behaviour of some rows, drawn at random, and says which.
+    """Changes the behavior of some rows, drawn at random, and says which.
 
-    "perturb" is the scheme of Li and van Leeuwen (2023): in each behavioural feature, a number that is uniform on
+    "perturb" is the scheme of Li and van Leeuwen (2023): in each behavioral feature, a number that is uniform on
     [-0.5, -0.1] and [0.1, 0.5] is added to the value scaled to [0, 1]. "swap" is that of Song et al. (2007): the row
-    gets the behaviour of another, the one of 50 random rows (of a quarter of the table if that is less) whose scaled
-    behaviour is farthest from its own. "shift" is that of Kuo et al. (2018): a number that is uniform on [0, 50 / 12]
-    is added to the scaled value, which is their [0, 50] on the scale from 18 to 30; here to each behavioural feature.
-    "single" perturbs one behavioural feature of each row, drawn at random, and "small" perturbs all by no more than
+    gets the behavior of another, the one of 50 random rows (of a quarter of the table if that is less) whose scaled
+    behavior is farthest from its own. "shift" is that of Kuo et al. (2018): a number that is uniform on [0, 50 / 12]
+    is added to the scaled value, which is their [0, 50] on the scale from 18 to 30; here to each behavioral feature.
+    "single" perturbs one behavioral feature of each row, drawn at random, and "small" perturbs all by no more than
     0.05 to 0.15.
 
     Rows are replaced, as in the paper, never added, and nothing is cut at the ends of a range. The result is in the
@@ -108,8 +108,8 @@ def _perturb(
     behavior: Floats,
     ranges: Floats,
     chosen: Rows,
-    least: float = LEAST_PERTURBATION,
-    most: float = MOST_PERTURBATION,
+    least: float = MIN_PERTURBATION,
+    most: float = MAX_PERTURBATION,
 ) -> Floats:
     shape = (len(chosen), len(ranges))
     size = random.uniform(least, most, size=shape)
@@ -129,7 +129,7 @@ def _single(random: np.random.RandomState, behavior: Floats, ranges: Floats, cho
 
 
 def _shift(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
-    return behavior[chosen] + random.uniform(0.0, MOST_SHIFT, size=(len(chosen), len(ranges))) * ranges
+    return behavior[chosen] + random.uniform(0.0, MAX_SHIFT, size=(len(chosen), len(ranges))) * ranges
 
 
 def _swap(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
@@ -158,7 +158,7 @@ SCHEMES: dict[str, Callable[[np.random.RandomState, Floats, Floats, Rows], Float
 
 
 def _replace(data: Any, positions: list[int], behavior: Floats) -> Any:
-    """The caller's table with other behaviour."""
+    """The caller's table with other behavior."""
     new = dict(zip(positions, behavior.T, strict=True))
     if isinstance(data, Mapping):
         return {name: _like(values, new[p]) if p in new else values for p, (name, values) in enumerate(data.items())}

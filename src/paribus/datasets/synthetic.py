@@ -1,4 +1,4 @@
-"""The paper's synthetic data: contexts from a Gaussian mixture, and behaviour that follows from them."""
+"""The paper's synthetic data: contexts from a Gaussian mixture, and behavior that follows from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paribus._common.validation import check_choice, check_seed, check_whole_num
 from paribus.datasets.catalog import ColumnsByName, Dataset, Summary
 
 N_CLUSTERS = 5
-LARGEST_CODE = 10
+MAX_CODE = 10
 NOISE = 0.05
 SHARE_OF_ZEROS = 1 / 3
 ANOMALY_RATE = 0.025
@@ -38,12 +38,12 @@ def synthetic(
     n_rows: int = 2000,
     seed: int = 0,
 ) -> Dataset:
-    """Contexts in five clusters, and behaviour that depends on them in a known way; no anomalies yet.
+    """Contexts in five clusters, and behavior that depends on them in a known way; no anomalies yet.
 
     A row belongs to one of five Gaussian clusters, each as probable as the others. In each contextual feature the
-    centres are uniform on [0, 1], and the variance around them is a quarter of their mean distance from each other.
+    centers are uniform on [0, 1], and the variance around them is a quarter of their mean distance from each other.
     For a categorical one they are uniform on 0, 1, ..., 10, and the draws are rounded to whole numbers. Each
-    behavioural feature is a sum over all contextual features c, with coefficients that are uniform on [0, 1] or, one
+    behavioral feature is a sum over all contextual features c, with coefficients that are uniform on [0, 1] or, one
     time in three, zero, plus noise that is uniform on [0, 0.05]:
 
     ====  ====================================
@@ -65,7 +65,7 @@ def synthetic(
     n_categorical : int
         How many of them, the last ones, are categories.
     n_behavioral : int
-        Behavioural features, named b1, b2, ...
+        Behavioral features, named b1, b2, ...
     n_rows : int
         Rows.
     seed : int
@@ -115,7 +115,7 @@ def _summarize(
         behavioral=[f"b{q + 1}" for q in range(n_behavioral)],
         categorical=contextual[n_contextual - n_categorical :],
         n_anomalies=round(ANOMALY_RATE * n_rows),
-        description=f"Generated: behaviour is {SHAPES[scheme]} in the context (scheme {scheme}).",
+        description=f"Generated: behavior is {SHAPES[scheme]} in the context (scheme {scheme}).",
     )
 
 
@@ -130,7 +130,7 @@ def _generate(scheme: str, summary: Summary, seed: int) -> ColumnsByName:
 
 def _draw_context(random: np.random.RandomState, cluster: npt.NDArray[np.int64], categorical: bool) -> Floats:
     if categorical:
-        centers = random.randint(LARGEST_CODE + 1, size=N_CLUSTERS).astype(np.float64)
+        centers = random.randint(MAX_CODE + 1, size=N_CLUSTERS).astype(np.float64)
     else:
         centers = random.uniform(size=N_CLUSTERS)
     variance = np.mean([abs(one - other) for one, other in combinations(centers, 2)]) / 4

@@ -44,7 +44,7 @@ def gower_neighbors(
         How many neighbors to find, up to 65,535. More than there are: all of them.
     rows : table, optional
         The rows to find neighbors for, with the same columns. By default those of `table` itself, each of which is
-        not its own neighbour.
+        not its own neighbor.
     columns : list of names or positions, optional
         The columns to compare; by default all.
     categorical : list of names or positions, optional

@@ -30,7 +30,7 @@ class QCAD(ContextualDetector):
     """Finds rows that are unusual given their context.
 
     Each row is compared with the rows most like it in the contextual features. Quantile regression forests on this
-    reference group give the distribution that each behavioural feature has there; the less probable the actual value,
+    reference group give the distribution that each behavioral feature has there; the less probable the actual value,
     the higher the score. The method is that of Li and van Leeuwen (2023); docs/method.md has it in full.
 
     Parameters
@@ -38,7 +38,7 @@ class QCAD(ContextualDetector):
     contextual : list of names or positions
         The columns that are circumstances: numbers or categories, missing values allowed.
     behavioral : list of names or positions, optional
-        The columns that are behaviour: numbers, missing values allowed. By default every other numeric column.
+        The columns that are behavior: numbers, missing values allowed. By default every other numeric column.
     categorical : list of names or positions, optional
         Contextual columns of numbers that are categories. Text, categories and booleans always are.
     n_neighbors : int, optional
@@ -55,7 +55,7 @@ class QCAD(ContextualDetector):
         The number of intervals that the distribution is cut into.
     clip : float or None
         The cap of a partial score, in widths that an interval of a uniform distribution would have. It keeps one
-        extreme feature from outvoting all others; with a single behavioural feature it does nothing.
+        extreme feature from outvoting all others; with a single behavioral feature it does nothing.
     scale_tails : bool
         Whether the score outside of all percentiles grows with the distance to them.
     contamination : float or "auto"
@@ -71,9 +71,9 @@ class QCAD(ContextualDetector):
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        Higher is more anomalous; NaN for a row without behaviour. 100 is a row whose every feature is at the cap. With
-        one behavioural feature, or without a clip, nothing is cut, and scores can be higher.
-    partial_scores_ : table of rows x behavioural features
+        Higher is more anomalous; NaN for a row without behavior. 100 is a row whose every feature is at the cap. With
+        one behavioral feature, or without a clip, nothing is cut, and scores can be higher.
+    partial_scores_ : table of rows x behavioral features
         What each feature contributes, in the type of the fitted table: the mean of a row's partial scores is its score.
     labels_ : array of shape (rows,)
         -1 for an anomaly, 1 for a normal row.
@@ -176,7 +176,7 @@ class QCAD(ContextualDetector):
         scores = scoring.total(partial)
         if np.isnan(scores).all():
             raise ValueError(
-                "no row can be scored: none has a behavioural value that also occurs in its reference group; "
+                "no row can be scored: none has a behavioral value that also occurs in its reference group; "
                 "try a larger n_neighbors"
             )
         warn_unscored(scores)

@@ -24,8 +24,8 @@ from paribus.tables.table import Columns
 class ConditionalSurprise(ContextualDetector):
     """Finds rows that are improbable given their context.
 
-    For each behavioural feature it learns the distribution of its values given the context, and given the context and
-    all other behavioural features, from forests over the whole table. A row's score is how much more surprising its
+    For each behavioral feature it learns the distribution of its values given the context, and given the context and
+    all other behavioral features, from forests over the whole table. A row's score is how much more surprising its
     values are than usual: minus the logarithm of a smooth density, above what is usual in the table. So it finds values
     that are strange for their circumstances, and values that are each plausible but do not go together. Each row is
     judged by trees that have not seen it. docs/surprise.md has the method in full.
@@ -35,7 +35,7 @@ class ConditionalSurprise(ContextualDetector):
     contextual : list of names or positions
         The columns that are circumstances: numbers or categories, missing values allowed.
     behavioral : list of names or positions, optional
-        The columns that are behaviour: numbers, missing values allowed. By default every other numeric column.
+        The columns that are behavior: numbers, missing values allowed. By default every other numeric column.
     categorical : list of names or positions, optional
         Contextual columns of numbers that are categories. Text, categories and booleans always are.
     n_trees : int
@@ -49,7 +49,7 @@ class ConditionalSurprise(ContextualDetector):
     clip : float or None
         The cap of a surprise, in nats: with 3, a value that is 20 times less likely than usual counts nearly as much as
         one that is a million times less likely. It keeps one extreme feature from outvoting all others; with a single
-        behavioural feature it does nothing but set the scale.
+        behavioral feature it does nothing but set the scale.
     contamination : float or "auto"
         The share of rows to be flagged, up to 0.5; or "auto" for those above Tukey's outer fence of the scores.
     random_state : int, RandomState or None
@@ -64,8 +64,8 @@ class ConditionalSurprise(ContextualDetector):
     ----------
     anomaly_scores_ : array of shape (rows,)
         Higher is more anomalous. 0 is no more surprising than usual; of several features, near 100 is a row
-        whose every value is at the cap or beyond, given the context and given all. NaN for a row without behaviour.
-    partial_scores_ : table of rows x behavioural features
+        whose every value is at the cap or beyond, given the context and given all. NaN for a row without behavior.
+    partial_scores_ : table of rows x behavioral features
         What each feature contributes, in the type of the fitted table: the mean of a row's partial scores is its score.
     labels_ : array of shape (rows,)
         -1 for an anomaly, 1 for a normal row.

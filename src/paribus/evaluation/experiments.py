@@ -67,7 +67,7 @@ RUNTIME_TRIALS = 3
 RUNTIME_SHAPES = {
     "rows": [(n, 5, 5) for n in (500, 1000, 2000, 4000, 8000, 16000)],
     "contextual features": [(2000, n, 5) for n in (2, 5, 10, 20, 40)],
-    "behavioural features": [(2000, 5, n) for n in (1, 2, 5, 10, 20)],
+    "behavioral features": [(2000, 5, n) for n in (1, 2, 5, 10, 20)],
 }
 QUICK_ROWS = 2000
 HELDOUT_TRIALS = 5
@@ -77,7 +77,7 @@ QUICK_HELDOUT = [name for name in heldout_sets() if name.startswith(("iris", "tw
 PLAIN = "plain forests"
 RUNTIME_METHODS = ["QCAD", "QCAD, 100 trees", "CAD", PLAIN]
 # The plain forests are timed on some rows; their matrix of distances does not fit beyond so many rows.
-PLAIN_TREES, PLAIN_SAMPLE, MOST_PLAIN_ROWS = 10, 40, 8_000
+PLAIN_TREES, PLAIN_SAMPLE, MAX_PLAIN_ROWS = 10, 40, 8_000
 
 # Parameters that say what a column is, or are kept elsewhere.
 NO_SETTINGS = {"contextual", "behavioral", "categorical", "random_state"}
@@ -123,7 +123,7 @@ def ablation_tasks(names: list[str], trials: int | None = None) -> Iterator[Task
             for scale_tails in (True, False):
                 yield Task("ablation", summary.name, "QCAD", trial, {"scale_tails": scale_tails})
             if len(summary.behavioral) > 1:
-                # With one behavioural feature nothing is cut.
+                # With one behavioral feature nothing is cut.
                 for clip in CLIPS:
                     yield Task("ablation", summary.name, "QCAD", trial, {"clip": clip})
 
@@ -137,14 +137,14 @@ def heldout_tasks(methods: list[str], names: list[str], trials: int | None = Non
 
 
 def runtime_tasks(methods: list[str], trials: int | None = None, most_rows: int | None = None) -> Iterator[Task]:
-    """Time against rows, contextual and behavioural features of generated tables (scheme S1)."""
+    """Time against rows, contextual and behavioral features of generated tables (scheme S1)."""
     shapes = dict.fromkeys(shape for group in RUNTIME_SHAPES.values() for shape in group)
     for trial in range(trials or RUNTIME_TRIALS):
         for shape in sorted(shapes, key=prod):
             if most_rows is not None and shape[0] > most_rows:
                 continue
             for method in methods:
-                if method != PLAIN or shape[0] <= MOST_PLAIN_ROWS:
+                if method != PLAIN or shape[0] <= MAX_PLAIN_ROWS:
                     yield Task("runtime", "S1", method, trial, {}, shape)
 
 

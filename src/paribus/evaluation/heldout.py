@@ -63,7 +63,7 @@ def _uneven_noise(random: np.random.Generator) -> Generated:
 
 
 def _two_branches(random: np.random.Generator) -> Generated:
-    """Behaviour that lies on one of two curves, both of them ordinary; between them is nothing."""
+    """Behavior that lies on one of two curves, both of them ordinary; between them is nothing."""
     x, y = random.uniform(size=(2, N_ROWS))
     branch = random.choice([-1.0, 1.0], N_ROWS)
     first = branch * (1 + 2 * x) + 0.1 * random.normal(size=N_ROWS)
@@ -95,7 +95,7 @@ def _interactions(random: np.random.Generator) -> Generated:
 
 
 def _many_idle(random: np.random.Generator) -> Generated:
-    """Three of twenty circumstances matter, and behaviours that follow each other more than these."""
+    """Three of twenty circumstances matter, and behaviors that follow each other more than these."""
     context = random.normal(size=(20, N_ROWS))
     shared = random.normal(size=N_ROWS)
     level = np.tanh(context[0]) + 0.5 * context[1] * (context[2] > 0)
@@ -110,7 +110,7 @@ GENERATED: dict[str, Callable[[np.random.Generator], Generated]] = {
     "interactions": _interactions,
     "many idle": _many_idle,
 }
-# The contextual features of each; all others are behaviour.
+# The contextual features of each; all others are behavior.
 SHIPPED = {
     "diabetes": ["age", "sex", "bmi", "bp"],
     "iris": ["target", "petal length (cm)", "petal width (cm)"],

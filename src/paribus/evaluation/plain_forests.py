@@ -1,6 +1,6 @@
 """The same method made of other packages, as one writes it without paribus: the peer that speed is measured against.
 
-Gower's distances come from the `gower` package, and each row and behavioural feature has a forest of quantile-forest.
+Gower's distances come from the `gower` package, and each row and behavioral feature has a forest of quantile-forest.
 Both come with `pip install 'paribus[bench]'`.
 """
 
@@ -17,7 +17,7 @@ QUANTILES = [i / 100 for i in range(101)]
 
 
 class PlainForests:
-    """One forest per row and feature, on the neighbours that a matrix of all distances gives.
+    """One forest per row and feature, on the neighbors that a matrix of all distances gives.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class PlainForests:
         Numbers, and codes of categories.
     categorical : array of shape (contextual features,)
         Which of them are codes.
-    behavior : array of shape (rows, behavioural features)
+    behavior : array of shape (rows, behavioral features)
         What the forests predict.
     n_neighbors, n_trees : int
         As in `QCAD`.

@@ -28,7 +28,7 @@ class Task:
     parameters: dict[str, Any] = field(default_factory=dict)
     """Of the detector, besides those that the method stands for."""
     shape: tuple[int, int, int] | None = None
-    """Rows, contextual and behavioural features of a generated table; None for a data set by name."""
+    """Rows, contextual and behavioral features of a generated table; None for a data set by name."""
 
     @property
     def key(self) -> str:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 # A pipe has no width: wide enough for most tables.
 PIPE_WIDTH = 120
 # What may be wrapped has at least this much room, or there is no table.
-NARROWEST = 24
+MIN_WRAPPED_WIDTH = 24
 INDENT = "  "
 
 
 def output_console() -> Console:
-    """Standard output: in a pipe plain text, whatever the environment says of colours."""
+    """Standard output: in a pipe plain text, whatever the environment says of colors."""
     from rich.console import Console
 
     if sys.stdout.isatty():
@@ -74,7 +74,7 @@ class Grid:
             table.add_column(
                 heading,
                 justify="right" if heading in self.numbers else "left",
-                min_width=min(natural, NARROWEST) if heading in self.wrapped else natural,
+                min_width=min(natural, MIN_WRAPPED_WIDTH) if heading in self.wrapped else natural,
                 no_wrap=heading not in self.wrapped,
                 overflow="fold",
             )

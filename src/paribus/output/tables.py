@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from paribus.explain.explanation import RowExplanation
     from paribus.explain.facts import BehaviorFeature
 
-BEHAVIOR_HEADINGS = ("behaviour", "value", "score", "share", "median", "90 % there", "so it is")
+BEHAVIOR_HEADINGS = ("behavior", "value", "score", "share", "median", "90 % there", "so it is")
 CONTEXT_HEADINGS = ("context", "value", "most of those that count", "in all rows")
 BAR_WIDTH, BAR_HEIGHT = 180, 14
 
@@ -34,7 +34,7 @@ def headline(explanation: RowExplanation) -> str:
 
 
 def as_rich(explanation: RowExplanation) -> RenderableType:
-    """The sentence and two tables: behaviour and context."""
+    """The sentence and two tables: behavior and context."""
     from rich.console import Group
     from rich.text import Text
 

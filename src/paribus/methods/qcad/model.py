@@ -37,12 +37,12 @@ class QcadModel:
         return self.score_and_reach(rows)[0]
 
     def score_and_reach(self, rows: RowBatch) -> tuple[Floats, Floats]:
-        """Partial scores, and the distances of the nearest and the farthest neighbour."""
+        """Partial scores, and the distances of the nearest and the farthest neighbor."""
         raw, reach, _ = self._engine.score(rows.context, rows.behavior, rows.fitted, False, rows.n_threads, rows.tick)
         return rescale(raw, self._clip), reach
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
-        """Distributions: [row][behavioural feature][quantile]."""
+        """Distributions: [row][behavioral feature][quantile]."""
         *_, percentiles = self._engine.score(rows.context, rows.behavior, rows.fitted, True, rows.n_threads, rows.tick)
         assert percentiles is not None
         return percentiles

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from paribus.explain.view import FittedView
 
 # Circumstances in the list.
-MOST_CIRCUMSTANCES = 4
+MAX_CIRCUMSTANCES = 4
 # The page's own columns in the table of the nearest rows.
 OWN_COLUMNS = ("distance", "weight")
 
@@ -49,7 +49,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class FeatureLine:
-    """One behavioural feature in numbers."""
+    """One behavioral feature in numbers."""
 
     name: str
     value: str
@@ -138,7 +138,7 @@ def _anomaly(
         feature_place=view.behavior_names.index(leading.name),
         sentence=ended(clipped(explanation.sentence, limits.sentence)),
         circumstances=" · ".join(
-            f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MOST_CIRCUMSTANCES]
+            f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MAX_CIRCUMSTANCES]
         ),
         warnings=tuple(ended(clipped(w, limits.sentence)) for w in explanation.warnings[: limits.warnings]),
         n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
@@ -166,7 +166,7 @@ def _anomaly(
 def _telling(explanation: RowExplanation) -> list[ContextFeature]:
     """The contextual features; if there are many, those first that set the group apart, or deserve a warning."""
     features = list(explanation.context)
-    if len(features) <= MOST_CIRCUMSTANCES:
+    if len(features) <= MAX_CIRCUMSTANCES:
         return features
     return sorted(
         features,
@@ -258,7 +258,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def _other_columns(view: FittedView, names: RowNames) -> list[int]:
-    """The columns of the table that have no role: they may help to recognise a row."""
+    """The columns of the table that have no role: they may help to recognize a row."""
     table = view.store.original
     roles = {*view.behavior_names, *(column.name for column in view.context)}
     return [p for p in range(table.n_columns) if table.name(p) not in roles and p != names.column]

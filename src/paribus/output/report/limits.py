@@ -14,7 +14,7 @@ class Limits:
     """What is shown of one row at most."""
 
     behavior: int
-    """Behavioural features with their partial score."""
+    """Behavioral features with their partial score."""
     profiles: int
     """Contextual features with a picture, ..."""
     further: int

@@ -9,7 +9,7 @@ from paribus.tables.column import is_missing
 from paribus.tables.rows import unnamed
 from paribus.tables.table import ColumnKey, Table
 
-LONGEST_ROW_NAME = 40
+MAX_ROW_NAME_LENGTH = 40
 
 
 class RowNames:
@@ -23,12 +23,12 @@ class RowNames:
     def __init__(self, table: Table, column: ColumnKey | None = None) -> None:
         self._table = table
         self.column = None if column is None else table.find_column(column)
-        self.heading = "row" if self.column is None else plain(table.name(self.column), LONGEST_ROW_NAME)
+        self.heading = "row" if self.column is None else plain(table.name(self.column), MAX_ROW_NAME_LENGTH)
 
     def __call__(self, row: int) -> str:
         """The name of a row, on one line."""
         value = self._table.row_label(row) if self.column is None else self._table.cell(self.column, row)
-        name = "" if is_missing(value) else plain(value, LONGEST_ROW_NAME)
+        name = "" if is_missing(value) else plain(value, MAX_ROW_NAME_LENGTH)
         if isinstance(value, float) and value.is_integer():
             # A column of whole numbers that has gaps.
             name = str(int(value))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from paribus.explain.view import FittedView
 
 DEFAULT_TITLE = "Unusual rows, given their circumstances"
-LONGEST_TITLE = 120
+MAX_TITLE_LENGTH = 120
 
 
 def make_page(
@@ -66,7 +66,7 @@ def make_page(
         page = (
             _template("report.html")
             .render(
-                title=plain(title or DEFAULT_TITLE, LONGEST_TITLE),
+                title=plain(title or DEFAULT_TITLE, MAX_TITLE_LENGTH),
                 summary=summarize(view, shown, parameters),
                 source=view.citation,
                 anomalies=shown,
@@ -89,7 +89,7 @@ def make_page(
 
 
 def _map(view: FittedView, rows: list[NamedRow]) -> ScoreMap | None:
-    """Two behavioural features; or one, and the score."""
+    """Two behavioral features; or one, and the score."""
     places = view.strongest_features(len(rows))
     behavior = view.store.behavior(slice(None))
     axes = [Axis(view.behavior_names[p], view.behavior_formats[p], behavior[:, p]) for p in places[:2]]

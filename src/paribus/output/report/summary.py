@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from paribus.explain.view import FittedView
 
 # Names in a sentence, and features in a table, at most.
-MOST_NAMED = 5
-MOST_LISTED = 60
-LONGEST_NAME = 40
+MAX_NAMED = 5
+MAX_LISTED = 60
+MAX_NAME_LENGTH = 40
 # They say who does the work, not what is done.
 NOT_METHOD = ("contextual", "behavioral", "categorical", "n_jobs", "progress")
 
@@ -34,7 +34,7 @@ class ColumnLine:
     values: str
     missing: str
     leads: int | None
-    """How many of the explained rows it leads, if it is behaviour."""
+    """How many of the explained rows it leads, if it is behavior."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Summary:
     n_missing: int
     parameters: tuple[tuple[str, str], ...]
     leading: tuple[tuple[int, str, int], ...]
-    """Place, name and number of rows of each behavioural feature that leads any."""
+    """Place, name and number of rows of each behavioral feature that leads any."""
 
     @property
     def n_unscored(self) -> int:
@@ -90,7 +90,7 @@ def summarize(view: FittedView, shown: list[Anomaly], parameters: Mapping[str, A
     n_rows, n_scored = len(view.scores), len(view.sorted_scores)
     n_flagged = int((view.sorted_scores > view.threshold).sum())
     leads = Counter(anomaly.feature_place for anomaly in shown)
-    names = [plain(name, LONGEST_NAME) for name in view.behavior_names]
+    names = [plain(name, MAX_NAME_LENGTH) for name in view.behavior_names]
     summaries = [*view.behavior_summaries, *(column.summary for column in view.context)]
     n_neighbors = view.n_reference if "n_neighbors" in parameters else None
     known = {} if n_neighbors is None else {"n_neighbors": n_neighbors}
@@ -111,13 +111,13 @@ def summarize(view: FittedView, shown: list[Anomaly], parameters: Mapping[str, A
         # A column without values compares nothing. There may be no other.
         context_words=_words([c.name for c in view.context if c.summary.has_values] or ["nothing"]),
         behavior_words=_words(view.behavior_names),
-        context=tuple(_context_line(column) for column in view.context[:MOST_LISTED]),
-        behavior=tuple(_behavior_line(view, place, leads[place]) for place in range(min(len(names), MOST_LISTED))),
-        n_more_context=max(0, len(view.context) - MOST_LISTED),
-        n_more_behavior=max(0, len(names) - MOST_LISTED),
+        context=tuple(_context_line(column) for column in view.context[:MAX_LISTED]),
+        behavior=tuple(_behavior_line(view, place, leads[place]) for place in range(min(len(names), MAX_LISTED))),
+        n_more_context=max(0, len(view.context) - MAX_LISTED),
+        n_more_behavior=max(0, len(names) - MAX_LISTED),
         n_missing=sum(summary.n_missing for summary in summaries),
         parameters=tuple(
-            (name, plain(value, LONGEST_NAME))
+            (name, plain(value, MAX_NAME_LENGTH))
             for name, value in sorted({**parameters, **known}.items())
             if name not in NOT_METHOD
         ),
@@ -129,7 +129,7 @@ def _context_line(column: ContextColumn) -> ColumnLine:
     summary = column.summary
     missing = _missing(summary.n_missing, summary.n_rows)
     if not summary.has_values:
-        return ColumnLine(plain(column.name, LONGEST_NAME), "number", "-", missing, None)
+        return ColumnLine(plain(column.name, MAX_NAME_LENGTH), "number", "-", missing, None)
     if column.codes is None:
         kind = "date" if column.format.kind is Kind.TIME else "number"
         low, high = (column.format(value) for value in (summary.lowest, summary.highest))
@@ -138,10 +138,10 @@ def _context_line(column: ContextColumn) -> ColumnLine:
         kind = "category"
         codes, counts = np.unique(summary.order_statistics, return_counts=True)
         ranked = codes[np.argsort(-counts, kind="stable")]
-        words = [plain(column.format(column.decode_one(code)), LONGEST_NAME // 2) for code in ranked[:3]]
+        words = [plain(column.format(column.decode_one(code)), MAX_NAME_LENGTH // 2) for code in ranked[:3]]
         more = len(ranked) - len(words)
         values = listed([*words, f"{more:,} other{'s' if more > 1 else ''}"] if more else words, "and")
-    return ColumnLine(plain(column.name, LONGEST_NAME), kind, values, missing, None)
+    return ColumnLine(plain(column.name, MAX_NAME_LENGTH), kind, values, missing, None)
 
 
 def _behavior_line(view: FittedView, place: int, leads: int) -> ColumnLine:
@@ -149,7 +149,7 @@ def _behavior_line(view: FittedView, place: int, leads: int) -> ColumnLine:
     low, middle, high = (write(value) for value in (summary.lowest, summary.median, summary.highest))
     values = f"{low} to {high}, median {middle}" if low != high else f"always {low}"
     missing = _missing(summary.n_missing, summary.n_rows)
-    return ColumnLine(plain(view.behavior_names[place], LONGEST_NAME), "number", values, missing, leads)
+    return ColumnLine(plain(view.behavior_names[place], MAX_NAME_LENGTH), "number", values, missing, leads)
 
 
 def _missing(n_missing: int, n_rows: int) -> str:
@@ -185,6 +185,6 @@ def _duration(seconds: float) -> str:
 
 
 def _words(names: list[str]) -> str:
-    shown = [plain(name, LONGEST_NAME) for name in names[: MOST_NAMED if len(names) > MOST_NAMED + 1 else None]]
+    shown = [plain(name, MAX_NAME_LENGTH) for name in names[: MAX_NAMED if len(names) > MAX_NAMED + 1 else None]]
     more = len(names) - len(shown)
     return listed([*shown, f"{more} others"] if more else shown, "and")

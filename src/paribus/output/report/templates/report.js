@@ -116,7 +116,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme || (system.matches ? "dark" : "light")) === "dark";
   const nameTheme = () => {
-    theme.textContent = isDark() ? "Light colours" : "Dark colours";
+    theme.textContent = isDark() ? "Light colors" : "Dark colors";
   };
   theme.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
