@@ -122,7 +122,7 @@ def test_the_readme_quotes_the_results() -> None:
     paper = mean_over(paper_means(), real, "QCAD")
     assert (
         f"`ConditionalSurprise` {means_of['ConditionalSurprise']:.2f}, `QCAD` {means_of['QCAD, 100 trees']:.2f}, "
-        f"the best rival {means_of[rival]:.2f} ({rival}), QCAD in the paper {paper:.2f}"
+        f"the best baseline {means_of[rival]:.2f} ({rival}), QCAD in the paper {paper:.2f}"
     ) in text
     unseen = means(ResultFile(RESULTS / "heldout.jsonl").read())
     first = [len(names) - len(surprise_page.behind(each, names)) for each, names in ((table, NAMES), (unseen, UNSEEN))]
@@ -130,7 +130,7 @@ def test_the_readme_quotes_the_results() -> None:
     ordered = sorted((mean_over(unseen, UNSEEN, method) or 0.0 for method in experiments.COMPARED), reverse=True)
     assert ordered[0] == mean_over(unseen, UNSEEN, "ConditionalSurprise")
     assert (
-        f"on {first[1]} of {len(UNSEEN)} that played no part in its making, where its mean is {ordered[0]:.2f} and the "
+        f"on {first[1]} of {len(UNSEEN)} that played no part in its development, where its mean is {ordered[0]:.2f} and the "
         f"next one's {ordered[1]:.2f}"
     ) in text
 
