@@ -251,10 +251,10 @@ def write_page(results: dict[str, Any]) -> None:
     ]
     lines += [
         "",
-        "Peak memory of a process that fits a table of 5 contextual and 3 behavioral features, next to what the matrix"
-        " of all distances takes that the peer needs:",
+        "Peak memory of a process that fits a table of 5 contextual and 3 behavioral features, next to the size"
+        " of the distance matrix that the peer needs:",
         "",
-        "| rows | MB in all | MB for the fit | MB for the peer's matrix |",
+        "| rows | MB in total | MB for the fit | MB for the peer's matrix |",
         "| --- | --- | --- | --- |",
     ]
     lines += [

@@ -146,11 +146,11 @@ def write_page(results: dict[str, Any]) -> None:
         )
     lines += [
         "",
-        f"New rows against {new['rows']:,} fitted ones: **{new['rows_per_second']:,.0f} a second**.",
+        f"New rows against {new['rows']:,} fitted ones: **{new['rows_per_second']:,.0f} per second**.",
         "",
-        f"One forest of {N_TREES} trees on {peer['rows']:,} rows, grown and asked for {N_QUANTILES} quantiles of each "
-        f"row by the {N_TREES // 2} trees that have not seen it: {peer['seconds']:.1f} s; quantile-forest, with "
-        f"{PEER_TREES} trees, of which as many have not seen a row: {peer['peer_seconds']:.1f} s, "
+        f"Growing one forest of {N_TREES} trees on {peer['rows']:,} rows and predicting {N_QUANTILES} quantiles of each "
+        f"row from the {N_TREES // 2} trees that have not seen it takes {peer['seconds']:.1f} s. With quantile-forest "
+        f"and {PEER_TREES} trees, so that as many have not seen a row, it takes {peer['peer_seconds']:.1f} s, "
         f"**{peer['times_faster']:.1f} times** as long.",
     ]
     rewrite_part(PAGE, "surprise", lines)

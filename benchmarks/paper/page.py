@@ -117,7 +117,7 @@ PARTS = {
     "accuracy in short": accuracy_page.in_short,
     "accuracy beside the paper": accuracy_page.beside_the_paper,
     "accuracy ranks": accuracy_page.ranking,
-    "accuracy of the rivals": accuracy_page.rivals,
+    "accuracy of the baselines": accuracy_page.compare_baselines,
     "accuracy of every method": accuracy_page.every_number,
     "accuracy of surprise": surprise_page.on_the_papers_tables,
     "heldout": surprise_page.on_heldout_tables,

@@ -118,11 +118,11 @@ def test_the_readme_quotes_the_results() -> None:
     table = means(ResultFile(RESULTS / "accuracy.jsonl").read())
     real = [name for name in NAMES if not is_generated(name)]
     means_of = {method: mean_over(table, real, method) for method in experiments.COMPARED}
-    rival = max(baselines.names(), key=lambda method: means_of[method] or 0.0)
+    baseline = max(baselines.names(), key=lambda method: means_of[method] or 0.0)
     paper = mean_over(paper_means(), real, "QCAD")
     assert (
         f"`ConditionalSurprise` {means_of['ConditionalSurprise']:.2f}, `QCAD` {means_of['QCAD, 100 trees']:.2f}, "
-        f"the best baseline {means_of[rival]:.2f} ({rival}), QCAD in the paper {paper:.2f}"
+        f"the best baseline {means_of[baseline]:.2f} ({baseline}), QCAD in the paper {paper:.2f}"
     ) in text
     unseen = means(ResultFile(RESULTS / "heldout.jsonl").read())
     first = [len(names) - len(surprise_page.behind(each, names)) for each, names in ((table, NAMES), (unseen, UNSEEN))]
@@ -146,7 +146,7 @@ def test_each_miss_is_explained() -> None:
 
 
 def test_the_papers_results_cover_its_data() -> None:
-    """Tests that there is a number of the paper's for each of its data sets and each rival that it knew."""
+    """Tests that there is a number of the paper's for each of its data sets and each baseline that it knew."""
     names = [summary.name for summary in experiments.paper_sets()]
     for measure in MEASURES:
         reported = paper_means(measure)
