@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+STATIC = "_static"
 LINK_ATTRIBUTES = ("href", "src")
 # A link of Markdown, without the title that may follow the address.
 MARKDOWN_LINK = re.compile(r"\]\(([^)\s]+)[^)]*\)")
@@ -36,13 +37,15 @@ class Page(HTMLParser):
         for name, value in attrs:
             if name == "id" and value:
                 self.ids.add(value)
-            elif name in LINK_ATTRIBUTES and value and not (tag == "link" and name != "href"):
+            elif name in LINK_ATTRIBUTES and value:
                 self.links.add(value)
 
 
 def broken_links(site: Path) -> Iterator[str]:
     """A sentence for each link of the site that leads nowhere."""
-    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    # The theme keeps templates among its static files.
+    found = [path for path in sorted(site.rglob("*.html")) if STATIC not in path.parts]
+    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in found}
     for path, page in pages.items():
         for link in sorted(page.links):
             where = f"{path.relative_to(site.resolve())}: {link}"

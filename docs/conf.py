@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version as installed_version
+from typing import Any
 
 project = "paribus"
 author = "The paribus developers"
@@ -34,8 +36,7 @@ default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autosummary_generate = False
-# `fit` is documented where it is defined; scikit-learn's own methods are documented by scikit-learn.
-autodoc_default_options = {"show-inheritance": False}
+toc_object_entries_show_parents = "hide"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -47,7 +48,10 @@ html_css_files = ["paribus.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "changelog": [], "contributing": []}
+# These sections have a single page: there is nothing to choose from.
+html_sidebars = {"index": [], "tutorial/*": [], "changelog": [], "contributing": []}
+# Light or dark, as the reader's system is, until they choose.
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "paribus", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "navbar_align": "left",
@@ -61,3 +65,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def drop_blank_lines(app: Any, page: str, source: list[str]) -> None:
+    """Removes the empty line that ends a doctest: readers of the site do not need it."""
+    source[0] = re.sub(r"(```python\n>>> .*?\n)\n```\n", r"\1```\n", source[0], flags=re.DOTALL)
+
+
+def setup(app: Any) -> None:
+    """Registers what the pages need."""
+    app.connect("source-read", drop_blank_lines)
