@@ -18,7 +18,7 @@ LINES = {"prc_auc": (style.BLUE, "o"), "roc_auc": (style.VERMILION, "s"), "preci
 
 
 def critical_difference_diagram(names: Sequence[str], average_ranks: Sequence[float], difference: float) -> Any:
-    """Average ranks on a line, the best at the left; bars join methods that do not differ by more than chance."""
+    """Average ranks on an axis, with the best on the left; bars join methods that do not differ significantly."""
     order = np.argsort(average_ranks, kind="stable")
     n = len(names)
     left_half = (n + 1) // 2
@@ -57,7 +57,7 @@ def critical_difference_diagram(names: Sequence[str], average_ranks: Sequence[fl
 
 
 def runtime_curves(curves: Mapping[str, Mapping[str, Mapping[int, float]]]) -> Any:
-    """Seconds against what grows: panel -> method -> size -> seconds, both axes logarithmic."""
+    """Seconds against size, on logarithmic axes: panel -> method -> size -> seconds."""
     figure, axes = plt.subplots(1, len(curves), figsize=(3.1 * len(curves), 3.0), layout="constrained", sharey=True)
     palette = [style.BLUE, style.SKY, style.VERMILION, style.ORANGE]
     for ax, (what, methods) in zip(np.ravel(axes), curves.items(), strict=True):
@@ -79,7 +79,7 @@ def runtime_curves(curves: Mapping[str, Mapping[str, Mapping[int, float]]]) -> A
 def parameter_curves(
     curves: Mapping[str, Mapping[Measure, Mapping[str, Mean]]], what: str, marked: Sequence[str] = ()
 ) -> Any:
-    """Measures against a parameter: data set -> measure -> value as text -> mean; the deviation is shaded."""
+    """Measures against a parameter, with deviations shaded: data set -> measure -> value as text -> mean."""
     n_columns = 3
     n_rows = -(-len(curves) // n_columns)
     figure, axes = plt.subplots(
@@ -100,7 +100,7 @@ def parameter_curves(
             if value in values:
                 ax.axvline(values.index(value), color=style.GREY, linewidth=0.8, linestyle=":")
         step, last = max(1, len(values) // 7), len(values) - 1
-        # The last one always has its name, so the one before it must leave room.
+        # The last tick always has a label, so the one before it must leave room.
         shown = [*range(0, last - step + 1, step), last]
         ax.set_xticks(shown, [values[i] for i in shown], fontsize=style.SMALL - 1)
         ax.set_title(dataset, fontsize=style.NORMAL, loc="left")
@@ -114,7 +114,7 @@ def parameter_curves(
 
 
 def difference_bars(differences: Mapping[str, Mapping[Measure, Mean]], what: str) -> Any:
-    """How much a part of the method adds to each measure: data set -> measure -> mean difference."""
+    """What a part of the method adds to each measure: data set -> measure -> mean difference."""
     figure, ax = plt.subplots(figsize=(7.2, 0.32 * len(differences) + 1.0), layout="constrained")
     places = np.arange(len(differences))
     for offset, measure in zip((-0.27, 0.0, 0.27), MEASURES, strict=True):
@@ -139,7 +139,7 @@ def difference_bars(differences: Mapping[str, Mapping[Measure, Mean]], what: str
 
 
 def save(figure: Any, path: Path) -> None:
-    """Writes a figure and lets go of it."""
+    """Saves a figure and closes it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)

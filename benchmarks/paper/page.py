@@ -1,6 +1,6 @@
-"""The results page: tables and figures from result files, put between the marks of a page that people write.
+"""The results page: tables and figures from result files, written between the marks of a hand-written page.
 
-`python -m paper.page`, in the folder benchmarks, writes docs/results/results.md from benchmarks/results.
+In the folder benchmarks, `python -m paper.page` writes docs/results/results.md from benchmarks/results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from paribus.evaluation.results import MEASURES, Mean, Measure, Result, ResultFi
 
 
 def write_page(folder: Path, page: Path, pictures: Path) -> list[str]:
-    """Puts what the result files of a folder say into a page. Returns which parts were written."""
+    """Writes the parts of a page that the result files of a folder provide. Returns the names of these parts."""
     text = page.read_text(encoding="utf-8")
     written = []
     for name, make in PARTS.items():
@@ -31,7 +31,7 @@ def write_page(folder: Path, page: Path, pictures: Path) -> list[str]:
 
 
 def runtime(results: list[Result], pictures: Path) -> list[str]:
-    """Seconds against rows and features."""
+    """Seconds against the numbers of rows and features."""
     seconds: dict[tuple[str, tuple[int, int, int]], list[float]] = {}
     for result in results:
         if result.error is None and result.task.shape is not None:
@@ -56,8 +56,8 @@ def runtime(results: list[Result], pictures: Path) -> list[str]:
         lines.append(row([*(f"{each:,}" for each in shape), *times, ratio]))
     if ratios:
         longer = f"{min(ratios):,.0f} to {max(ratios):,.0f} times"
-        lines += ["", f"The plain forests take {longer} as long as QCAD with as many trees."]
-    lines += ["", "How time grows: the exponent of a power of what grows, by least squares.", ""]
+        lines += ["", f"The plain forests take {longer} as long as QCAD with the same number of trees."]
+    lines += ["", "How time grows: the exponent of a power law, fitted by least squares.", ""]
     lines += header(["method", *curves])
     lines += [row([method, *(_exponent(panel[method]) for panel in curves.values())]) for method in methods]
     return [
@@ -81,10 +81,10 @@ def sensitivity(results: list[Result], pictures: Path) -> list[str]:
 
 
 def clipping(results: list[Result], pictures: Path) -> list[str]:
-    """Measures against the cap of partial scores."""
+    """Measures against the cap on partial scores."""
     curves = _curves(results, "clip")
     figures.save(
-        figures.parameter_curves(curves, "cap of a partial score (eta)", ["3", "10"]), pictures / "clipping.png"
+        figures.parameter_curves(curves, "cap on a partial score (eta)", ["3", "10"]), pictures / "clipping.png"
     )
     return [
         "![Measures against the cap, one panel per data set](pictures/clipping.png)",
@@ -117,7 +117,7 @@ PARTS = {
     "accuracy in short": accuracy_page.in_short,
     "accuracy beside the paper": accuracy_page.beside_the_paper,
     "accuracy ranks": accuracy_page.ranking,
-    "accuracy of the baselines": accuracy_page.compare_baselines,
+    "accuracy of the baselines": accuracy_page.baseline_tables,
     "accuracy of every method": accuracy_page.every_number,
     "accuracy of surprise": surprise_page.on_the_papers_tables,
     "heldout": surprise_page.on_heldout_tables,
@@ -126,7 +126,7 @@ PARTS = {
     "ablation of clipping": clipping,
     "ablation of scaling": scaling,
 }
-"""The parts of a page by the names of their marks; the first word is that of the result file."""
+"""The parts of a page, by the names of their marks; the first word is the name of the result file."""
 
 
 def _curves(results: list[Result], parameter: str) -> dict[str, dict[Measure, dict[str, Mean]]]:
@@ -147,7 +147,7 @@ def _curves(results: list[Result], parameter: str) -> dict[str, dict[Measure, di
 
 
 def _curve_table(curves: dict[str, dict[Measure, dict[str, Mean]]], parameter: str) -> list[str]:
-    """PRC AUC for each data set and value of a parameter, the best of a row bold."""
+    """PRC AUC for each data set and value of a parameter, with the best of each row in bold."""
     values = sorted({value for curve in curves.values() for value in curve["prc_auc"]}, key=_order)
     lines = header([f"PRC AUC, {parameter} =", *values])
     for name, curve in curves.items():
@@ -159,7 +159,7 @@ def _curve_table(curves: dict[str, dict[Measure, dict[str, Mean]]], parameter: s
 
 
 def _order(value: str) -> float:
-    """Values of a parameter in their order; no value at all comes last."""
+    """A sort key for the values of a parameter; "none" comes last."""
     return np.inf if value == "none" else float(value)
 
 
@@ -171,7 +171,7 @@ def _exponent(points: dict[int, float]) -> str:
 
 
 def _machines(results: list[Result]) -> str:
-    """What the results were measured on, if they say so."""
+    """The machines that the results were measured on; empty if unknown."""
     found = {
         f"a machine of {result.machine['cores']} cores ({result.machine['processor']}, "
         f"kernel {result.machine['kernel']}, Python {result.versions['python']})"

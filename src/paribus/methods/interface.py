@@ -1,4 +1,4 @@
-"""What a fitted method answers, whichever method it is, and how a method describes itself."""
+"""The interface of methods: how a fitted method is used, and how a method describes itself."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ class RowBatch:
     """Rows to compare with the fitted ones."""
 
     context: Floats
-    """[row][contextual feature], as encoded."""
+    """[row][contextual feature]: the encoded contextual values."""
     behavior: Floats
-    """[row][behavioral feature]"""
+    """[row][behavioral feature]: the behavioral values."""
     fitted: Positions
-    """The fitted row that each row equals, which it is not compared with; -1 if there is none."""
+    """The fitted row that is identical to each row, which the row is not compared with; -1 if there is none."""
     n_threads: int
+    """The number of threads to use."""
     tick: Callable[[int], object] | None = None
-    """Called with the number of rows done."""
+    """A function that is called with the number of rows done."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,12 @@ class Surprise:
     """How improbable a value is, compared with a usual one."""
 
     given_context: float
-    """By how many nats it is more surprising than the value of a usual row, given the context; never below 0."""
+    """How much more surprising the value is than usual given the context, in nats; at least 0."""
     given_all: float | None
-    """The same given the context and the other behavioral features; None if there are none."""
+    """How much more surprising the value is than usual given the context and all other behavioral features, in nats.
+
+    None if there are no other behavioral features.
+    """
     density: Density
     """The distribution of the feature in the row's context."""
 
@@ -49,9 +53,9 @@ class RowFindings:
     """Everything that a method says about one row."""
 
     partial_scores: Floats
-    """By behavioral feature."""
+    """The partial score of each behavioral feature."""
     percentiles: Floats
-    """[behavioral feature][quantile]"""
+    """[behavioral feature][quantile]: the distribution of each feature in the row's context."""
     central: Floats
     """[behavioral feature][3]: the 5 % percentile, the median, and the 95 % percentile."""
     neighbors: Positions
@@ -59,32 +63,32 @@ class RowFindings:
     distances: Floats
     """The distance of each of these rows."""
     weights: Floats
-    """How much each of these rows counts: [behavioral feature][neighbor]; each feature's weights sum to 1."""
+    """[behavioral feature][neighbor]: how much each neighbor counts; the weights of a feature sum to 1."""
     surprises: tuple[Surprise, ...] | None = None
-    """By behavioral feature, if the method has them."""
+    """The surprise of each behavioral feature; None if the method does not compute it."""
 
 
 class FittedMethod(Protocol):
     """Compares rows with the fitted ones."""
 
     def match(self, context: Floats, behavior: Floats) -> Positions:
-        """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
+        """For each row, the position of the fitted row that is identical to it, or -1; of several, always the same."""
 
     def score(self, rows: RowBatch) -> Floats:
-        """Partial scores, [row][behavioral feature]; NaN where a value cannot be judged."""
+        """Partial scores, [row][behavioral feature]; NaN where a value cannot be scored."""
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
-        """[row][behavioral feature][quantile]: distributions in the contexts of rows. Behavior may be missing."""
+        """The distributions in the contexts of rows, [row][behavioral feature][quantile]. Behavior may be missing."""
 
     def neighbors(self, rows: RowBatch) -> tuple[Positions, Floats]:
         """The fitted rows that each row is compared with, nearest first, and their distances."""
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
-        """Everything there is to say about each row."""
+        """Everything that an explanation needs to know about each row."""
 
 
 class MethodState(Protocol):
-    """What a method keeps of a fit, besides the table."""
+    """What a method learned from a fit, besides the table."""
 
     @property
     def n_reference(self) -> int:
@@ -93,22 +97,22 @@ class MethodState(Protocol):
 
 @dataclass(frozen=True)
 class Method:
-    """A method of detection: how its fitted state is used, stored and described.
+    """A detection method: how its fitted state is used, stored and described.
 
-    Everything that differs between methods outside of their own folder is asked here.
+    Outside the folders of the methods, this is the only place that knows what differs between them.
     """
 
     name: str
-    """The name of its estimator, which model files carry."""
+    """The name of the estimator, as stored in model files."""
     restore: Callable[[EncodedTable, Any, int], FittedMethod]
-    """The fitted method, from the table, the state and a number of threads."""
+    """Returns the fitted method, given the table, the state and a number of threads."""
     pack: Callable[[Any], tuple[dict[str, Any], Arrays]]
-    """The state as fields of a header and arrays."""
+    """Returns the state as header fields and arrays."""
     unpack: Callable[[Fields, Arrays, EncodedTable], MethodState]
-    """The state again, from parts that may have been tampered with."""
+    """Returns the state, given header fields and arrays that are not trusted."""
     compared_with: Callable[[str, int], str]
-    """What a row is compared with, in words: from what a row is called and the size of a reference group."""
+    """Returns what a row is compared with, in words, given the word for a row and the size of a reference group."""
     full_score: Callable[[Any, int], str]
-    """What a partial score of 100 means: from the state and the number of behavioral features."""
+    """Returns what a partial score of 100 means, given the state and the number of behavioral features."""
     citation: str
-    """The method and who published it, in a sentence."""
+    """A sentence that names the method and its publication."""

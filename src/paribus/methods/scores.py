@@ -1,4 +1,4 @@
-"""From partial scores to a total, and from totals to a threshold."""
+"""The score of a row from its partial scores, and the threshold from the scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from paribus._common.arrays import Floats
 
-# The largest partial score that a capped feature can have.
+# The partial score of a feature at the cap.
 FULL_SCORE = 100.0
 
 
@@ -18,7 +18,7 @@ def total(partial: Floats) -> Floats:
     """
     present = ~np.isnan(partial)
     count = present.sum(axis=1)
-    # Feature by feature, so that a row's total does not depend on the rows around it.
+    # Summed feature by feature, so that the rounding of a row's total does not depend on other rows.
     sums = np.zeros(len(partial))
     for feature in range(partial.shape[1]):
         sums += np.where(present[:, feature], partial[:, feature], 0.0)
@@ -28,8 +28,8 @@ def total(partial: Floats) -> Floats:
 def threshold(scores: Floats, contamination: float | str) -> float:
     """The score above which a row is an anomaly.
 
-    A share: so many of the fitted rows lie above it. "auto": Tukey's outer fence, three interquartile ranges above the
-    third quartile, which depends on nothing but the scores themselves.
+    With a share, that share of the fitted rows is above the threshold. With "auto", the threshold is Tukey's outer
+    fence: three interquartile ranges above the third quartile of the scores.
     """
     known = scores[~np.isnan(scores)]
     if isinstance(contamination, str):

@@ -38,7 +38,7 @@ class Bars:
     edges: Floats | None = field(repr=False)
     """The edges of the bars of a numeric feature; None for a categorical one."""
     labels: tuple[str, ...] = ()
-    """The full names of the bars of a categorical feature, so that renderers can shorten them and keep them distinct."""
+    """The names of the bars of a categorical feature, in full: renderers shorten them and keep them distinct."""
     notes: tuple[str, ...] = ()
     """What the bars do not show."""
 

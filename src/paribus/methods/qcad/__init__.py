@@ -1,4 +1,4 @@
-"""QCAD, the published method: a forest for each row on its nearest rows."""
+"""QCAD, the published method: a forest for each row, grown on its nearest rows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def _compared_with(noun: str, n_reference: int) -> str:
 
 def _full_score(state: QcadState, n_behavioral: int) -> str:
     is_capped = n_behavioral > 1 and state.clip is not None
-    begin = "a partial score ends at 100," if is_capped else "100 and more is"
-    return f"{begin} far outside of what comparable rows show"
+    return f"{'100, the maximum,' if is_capped else '100 or more'} is far outside of what comparable rows show"
 
 
 METHOD = Method(
