@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from paribus import QCAD
+from paribus import QCAD, ConditionalSurprise, load
+from tests.support.detectors import DetectorClass, for_both, quick
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
 
@@ -26,26 +27,20 @@ from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
         ({"contextual": 5.0}, TypeError, "a list of names or positions, not as float"),
         ({"contextual": (name for name in CONTEXT)}, TypeError, "not as generator"),
         ({"contextual": None}, ValueError, "no contextual column"),
-        ({"behavioral": ["age"]}, ValueError, "both contextual and behavioural"),
-        ({"behavioral": []}, ValueError, "no behavioural column"),
+        ({"behavioral": ["age"]}, ValueError, "both contextual and behavioral"),
+        ({"behavioral": []}, ValueError, "no behavioral column"),
         ({"contextual": ["age"], "behavioral": ["site"]}, TypeError, "'site' does not hold numbers"),
         ({"categorical": ["pulse"]}, ValueError, "'pulse' is named categorical but is not contextual"),
-        ({"n_neighbors": 0}, ValueError, "n_neighbors is 0"),
-        ({"n_neighbors": 70_000}, ValueError, "from 1 to 65,535"),
         ({"n_trees": 0}, ValueError, "n_trees is 0"),
         ({"n_trees": 2.5}, ValueError, "whole number"),
-        ({"min_samples_split": 1}, ValueError, "min_samples_split is 1"),
-        ({"n_quantiles": 1}, ValueError, "n_quantiles is 1"),
         ({"max_features": 0}, ValueError, "max_features is 0"),
         ({"max_features": 1.5}, ValueError, "at most 1"),
         ({"max_features": "most"}, ValueError, "'sqrt'"),
         ({"clip": -1}, ValueError, "clip is -1"),
         ({"clip": 5e-324}, ValueError, "from 1e-9"),
-        ({"min_samples_split": 2**40}, ValueError, "min_samples_split"),
         ({"contamination": np.array([0.1, 0.2])}, ValueError, "contamination"),
         ({"contamination": 0.7}, ValueError, "contamination is 0.7"),
         ({"contamination": "some"}, ValueError, "'auto'"),
-        ({"bootstrap": "yes"}, TypeError, "bootstrap is 'yes'"),
         ({"progress": 3}, TypeError, "progress is 3"),
         ({"n_jobs": 0}, ValueError, "n_jobs is 0"),
         ({"random_state": 1.5}, ValueError, "random_state is 1.5: it must be a whole number from 0 to 4,294,967,295"),
@@ -53,10 +48,34 @@ from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
         ({"random_state": "7"}, ValueError, "random_state is '7': it must be a whole number"),
     ],
 )
-def test_wrong_parameters_are_named(parameters: dict[str, Any], error: type[Exception], message: str) -> None:
+@for_both
+def test_wrong_parameters_are_named(
+    make: DetectorClass, parameters: dict[str, Any], error: type[Exception], message: str
+) -> None:
     """Tests that each wrong parameter gives one sentence that says what it is and what it may be."""
     with pytest.raises(error, match=message):
-        QCAD(**({"contextual": CONTEXT, "behavioral": BEHAVIOR} | parameters)).fit(mixed_table(30, missing=0.0))
+        make(**({"contextual": CONTEXT, "behavioral": BEHAVIOR} | parameters)).fit(mixed_table(30, missing=0.0))
+
+
+@pytest.mark.parametrize(
+    ("make", "parameters", "error", "message"),
+    [
+        (QCAD, {"n_neighbors": 0}, ValueError, "n_neighbors is 0"),
+        (QCAD, {"n_neighbors": 70_000}, ValueError, "from 1 to 65,535"),
+        (QCAD, {"min_samples_split": 1}, ValueError, "min_samples_split is 1"),
+        (QCAD, {"n_quantiles": 1}, ValueError, "n_quantiles is 1"),
+        (QCAD, {"min_samples_split": 2**40}, ValueError, "min_samples_split"),
+        (QCAD, {"bootstrap": "yes"}, TypeError, "bootstrap is 'yes'"),
+        (ConditionalSurprise, {"min_samples_leaf": 0}, ValueError, "min_samples_leaf is 0"),
+        (ConditionalSurprise, {"max_samples": 1}, ValueError, "max_samples is 1"),
+    ],
+)
+def test_wrong_parameters_of_one_detector_are_named(
+    make: DetectorClass, parameters: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    """Tests the parameters that only one detector has."""
+    with pytest.raises(error, match=message):
+        make(CONTEXT, BEHAVIOR, **parameters).fit(mixed_table(30, missing=0.0))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +87,7 @@ def test_wrong_parameters_are_named(parameters: dict[str, Any], error: type[Exce
         (lambda f: f.head(1), ValueError, "n_samples = 1"),
         (lambda f: f.head(0), ValueError, "n_samples = 0"),
         (lambda f: f.assign(pulse="x"), TypeError, "'pulse' does not hold numbers .*'x'"),
-        (lambda f: f.assign(pulse=pd.Timestamp("2020")), TypeError, "points in time"),
+        (lambda f: f.assign(pulse=pd.Timestamp("2020")), TypeError, "timestamps"),
         (lambda f: f.assign(site=[[1]] * len(f)), TypeError, "string or a number"),
         (lambda f: f.assign(site=["a", 1.0] * (len(f) // 2)), TypeError, "'site' cannot be used: .* float and str"),
         (lambda f: f.rename(columns={"pulse": "age"}), ValueError, "unique"),
@@ -86,18 +105,22 @@ def test_wrong_parameters_are_named(parameters: dict[str, Any], error: type[Exce
         (lambda f: f.to_numpy(), ValueError, "no column names"),
     ],
 )
-def test_bad_tables_are_refused_in_one_sentence(change: Any, error: type[Exception], message: str) -> None:
+@for_both
+def test_bad_tables_are_refused_in_one_sentence(
+    make: DetectorClass, change: Any, error: type[Exception], message: str
+) -> None:
     """Tests that what is wrong with a table is said with the column's name, before any work."""
     with pytest.raises(error, match=message):
-        QCAD(["age", "site"], ["pressure", "pulse"]).fit(change(mixed_table(30, missing=0.0)))
+        quick(make, ["age", "site"], ["pressure", "pulse"]).fit(change(mixed_table(30, missing=0.0)))
 
 
-def test_other_columns_than_at_fit_are_refused() -> None:
+@for_both
+def test_other_columns_than_at_fit_are_refused(make: DetectorClass) -> None:
     """Tests that rows without a fitted column, or with another type in it, get a clear error."""
     frame = mixed_table(missing=0.0)
     with pytest.raises(NotFittedError):
-        QCAD(CONTEXT, BEHAVIOR).anomaly_score(frame)
-    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+        quick(make, CONTEXT, BEHAVIOR).anomaly_score(frame)
+    detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     with pytest.raises(ValueError, match="'pulse' was there at fit and is missing"):
         detector.anomaly_score(frame.drop(columns="pulse"))
     with pytest.raises(TypeError, match="'site' held text at fit and holds numbers here"):
@@ -110,48 +133,51 @@ def test_other_columns_than_at_fit_are_refused() -> None:
 
 KINDS: dict[str, Any] = {
     "numbers": lambda n: np.arange(float(n)),
-    "points in time": lambda n: pd.date_range("2026-01-01", periods=n),
+    "timestamps": lambda n: pd.date_range("2026-01-01", periods=n),
     "durations": lambda n: pd.to_timedelta(np.arange(n), unit="h"),
     "text": lambda n: [f"t{row % 3}" for row in range(n)],
-    "truth values": lambda n: [row % 2 == 0 for row in range(n)],
+    "booleans": lambda n: [row % 2 == 0 for row in range(n)],
 }
 
 
+@for_both
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("held", KINDS)
-def test_a_column_must_hold_what_it_held_at_fit(tmp_path: Path, held: str, loaded: bool) -> None:
+def test_a_column_must_hold_what_it_held_at_fit(make: DetectorClass, tmp_path: Path, held: str, loaded: bool) -> None:
     """Tests that each kind of context is known from the others, in a saved detector too, and that it may be missing."""
     frame = mixed_table(30, missing=0.0)[["age", "pulse"]]
-    detector = QCAD(["age"], ["pulse"], n_trees=2).fit(frame.assign(age=KINDS[held](30)))
+    detector = quick(make, ["age"], ["pulse"]).fit(frame.assign(age=KINDS[held](30)))
     if loaded:
         detector.save(tmp_path / "m")
-        detector = QCAD.load(tmp_path / "m")
-    for holds, make in KINDS.items():
-        new = frame.head(4).assign(age=make(4))
+        detector = load(tmp_path / "m")
+    for holds, column in KINDS.items():
+        new = frame.head(4).assign(age=column(4))
         if holds == held:
             assert np.isfinite(detector.score_samples(new)).all()
             continue
         with pytest.raises(TypeError, match=f"^column 'age' held {held} at fit and holds {holds} here: convert it$"):
             detector.score_samples(new)
     assert np.isfinite(detector.score_samples(frame.assign(age=None))).all()
-    if held == "truth values":
+    if held == "booleans":
         # One and zero are as good.
         flags = frame.assign(age=KINDS[held](30))
         assert (detector.score_samples(flags.astype({"age": float})) == detector.score_samples(flags)).all()
 
 
-def test_a_context_without_values_is_noted() -> None:
+@for_both
+def test_a_context_without_values_is_noted(make: DetectorClass) -> None:
     """Tests that a contextual column of missing values is used, with a warning that names it."""
     frame = mixed_table(30, missing=0.0).assign(load=np.nan)
     with pytest.warns(
         UserWarning, match="^contextual column 'load' has no values at all, so no row is compared by it$"
     ):
-        QCAD(CONTEXT, BEHAVIOR, n_trees=2).fit(frame)
+        quick(make, CONTEXT, BEHAVIOR).fit(frame)
 
 
-def test_behaviour_must_be_numbers_when_rows_are_scored() -> None:
-    """Tests that dates in a column of behaviour are not taken for huge numbers."""
+@for_both
+def test_behavior_must_be_numbers_when_rows_are_scored(make: DetectorClass) -> None:
+    """Tests that dates in a behavioral column are not taken for huge numbers."""
     frame = mixed_table(30, missing=0.0)
-    detector = QCAD(CONTEXT, BEHAVIOR, n_trees=2).fit(frame)
-    with pytest.raises(TypeError, match="'pulse' held numbers at fit and holds points in time here"):
+    detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
+    with pytest.raises(TypeError, match="'pulse' held numbers at fit and holds timestamps here"):
         detector.score_samples(frame.assign(pulse=pd.Timestamp("2026-01-01")))

@@ -1,4 +1,4 @@
-"""QCAD as its users see it."""
+"""The detectors as their users see them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from sklearn.exceptions import NotFittedError
 from paribus import QCAD, datasets
 from paribus.datasets.weather import PLANTED
 from tests.oracles import qcad as oracles
+from tests.support.detectors import DetectorClass, for_both, quick
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
 Array = np.ndarray[Any, Any]
@@ -77,37 +78,39 @@ def test_the_mean_of_the_partial_scores_is_the_score() -> None:
     assert np.nanmax(detector.partial_scores_) <= 100
 
 
-def test_a_planted_anomaly_stands_out() -> None:
+@for_both
+def test_a_planted_anomaly_stands_out(make: DetectorClass) -> None:
     """Tests that a row that is ordinary overall but strange in its context is among the first, and for that reason."""
     frame = mixed_table(400, missing=0.0)
     row = 200
     frame.loc[row, ["age", "pressure"]] = [50.0, 37.0]
-    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+    detector = make(CONTEXT, BEHAVIOR).fit(frame)
     assert frame["pressure"].quantile(0.7) < 37.0 < frame["pressure"].quantile(0.9)
     assert row in np.argsort(-detector.anomaly_scores_)[:10]
     assert detector.partial_scores_.iloc[row].idxmax() == "pressure"
-    assert detector.labels_[row] == -1
 
 
+@for_both
 @pytest.mark.parametrize(
-    "make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "pyarrow", "dict"]
+    "convert", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "pyarrow", "dict"]
 )
-def test_every_kind_of_table_gives_the_same_scores(make: Any) -> None:
+def test_every_kind_of_table_gives_the_same_scores(make: DetectorClass, convert: Any) -> None:
     """Tests that scores do not depend on the dataframe library, and that partial scores come back in it."""
     frame = mixed_table(missing=0.0)
     columns = {name: frame[name].tolist() for name in frame.columns}
-    expected = QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
-    table = make(columns)
-    detector = QCAD(CONTEXT, BEHAVIOR).fit(table)
+    expected = quick(make, CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
+    table = convert(columns)
+    detector = quick(make, CONTEXT, BEHAVIOR).fit(table)
     np.testing.assert_array_equal(detector.anomaly_scores_, expected)
     assert type(detector.partial_scores_) is type(table)
     np.testing.assert_array_equal(detector.anomaly_score(table), expected)
 
 
-def test_arrays_are_used_by_position() -> None:
+@for_both
+def test_arrays_are_used_by_position(make: DetectorClass) -> None:
     """Tests arrays of any order, strides and number type, against the same table with names."""
     frame = mixed_table(missing=0.0).drop(columns="site").round(2)
-    expected = QCAD(["age", "load"]).fit(frame).anomaly_scores_
+    expected = quick(make, ["age", "load"]).fit(frame).anomaly_scores_
     array = frame.to_numpy()
     for variant in (
         array,
@@ -116,11 +119,11 @@ def test_arrays_are_used_by_position() -> None:
         array[::-1][::-1],
         array.tolist(),
     ):
-        np.testing.assert_array_equal(QCAD([0, 1]).fit(variant).anomaly_scores_, expected)
+        np.testing.assert_array_equal(quick(make, [0, 1]).fit(variant).anomaly_scores_, expected)
     whole = array.round().astype(np.int16)
-    scores = QCAD([0, 1]).fit(whole.astype(float)).anomaly_scores_
+    scores = quick(make, [0, 1]).fit(whole.astype(float)).anomaly_scores_
     for dtype in (np.int16, np.int64, np.float32, object, ">f8"):
-        np.testing.assert_array_equal(QCAD([0, 1]).fit(whole.astype(dtype)).anomaly_scores_, scores)
+        np.testing.assert_array_equal(quick(make, [0, 1]).fit(whole.astype(dtype)).anomaly_scores_, scores)
 
 
 def test_scoring_the_fitted_table_gives_the_fitted_scores() -> None:
@@ -138,48 +141,49 @@ def test_scoring_the_fitted_table_gives_the_fitted_scores() -> None:
     assert all((row in positions[row]) != (row + 80 in positions[row]) for row in range(30))
 
 
-def test_columns_found_by_name_may_come_in_any_order() -> None:
+@for_both
+def test_columns_found_by_name_may_come_in_any_order(make: DetectorClass) -> None:
     """Tests that later tables may have other columns around, in another order."""
     frame = mixed_table(missing=0.0)
-    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+    detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     shuffled = frame.assign(note="x")[["pulse", "note", "site", "age", "pressure", "load"]]
     np.testing.assert_array_equal(detector.anomaly_score(shuffled), detector.anomaly_scores_)
 
 
-def test_behavior_defaults_to_every_other_number() -> None:
+@for_both
+def test_behavior_defaults_to_every_other_number(make: DetectorClass) -> None:
     """Tests that text, booleans and dates are left out of the default behaviour."""
     frame = mixed_table(missing=0.0).assign(flag=True, note="x", day=pd.Timestamp("2020-01-01"))
-    detector = QCAD(["age", "site"]).fit(frame)
+    detector = quick(make, ["age", "site"]).fit(frame)
     assert detector.behavioral_features_ == ["load", "pressure", "pulse"]
 
 
-def test_dates_are_circumstances_like_numbers() -> None:
-    """Tests that a date works as context and gives the scores of the same moments as numbers."""
+@for_both
+def test_dates_are_context_like_numbers(make: DetectorClass) -> None:
+    """Tests that a date works as context and gives the scores of the same timestamps as numbers."""
     frame = mixed_table(missing=0.0)
-    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
-    dated = frame.assign(age=days)
-    np.testing.assert_allclose(
-        QCAD(CONTEXT, BEHAVIOR).fit(dated).anomaly_scores_, QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
-    )
+    expected = quick(make, CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
+    dated = frame.assign(age=pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D"))
     polars = pl.from_dict({name: dated[name].tolist() for name in dated.columns})
-    np.testing.assert_allclose(
-        QCAD(CONTEXT, BEHAVIOR).fit(polars).anomaly_scores_, QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
-    )
+    for table in (dated, polars):
+        np.testing.assert_allclose(quick(make, CONTEXT, BEHAVIOR).fit(table).anomaly_scores_, expected)
 
 
-def test_named_numbers_count_as_categories() -> None:
+@for_both
+def test_named_numbers_count_as_categories(make: DetectorClass) -> None:
     """Tests that `categorical` compares numbers as codes: equal or different."""
     frame = mixed_table(missing=0.0)
     coded = frame.assign(site=frame["site"].map({"east": 7, "north": 1000, "south": 1001}))
-    as_codes = QCAD(CONTEXT, BEHAVIOR, categorical=["site"]).fit(coded).anomaly_scores_
-    np.testing.assert_array_equal(as_codes, QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_)
-    assert not np.array_equal(as_codes, QCAD(CONTEXT, BEHAVIOR).fit(coded).anomaly_scores_)
+    as_codes = quick(make, CONTEXT, BEHAVIOR, categorical=["site"]).fit(coded).anomaly_scores_
+    np.testing.assert_array_equal(as_codes, quick(make, CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_)
+    assert not np.array_equal(as_codes, quick(make, CONTEXT, BEHAVIOR).fit(coded).anomaly_scores_)
 
 
-def test_unseen_categories_and_missing_context_are_scored() -> None:
+@for_both
+def test_unseen_categories_and_missing_context_are_scored(make: DetectorClass) -> None:
     """Tests that new rows with nothing in common with the table still get a score, at distance 1."""
     frame = mixed_table(missing=0.0)
-    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+    detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     row = pd.DataFrame({"age": [None], "load": [None], "site": ["west"], "pressure": [1e3], "pulse": [0.0]}).astype(
         {"age": float, "load": float}
     )
@@ -197,20 +201,22 @@ def test_percentiles_are_in_original_units() -> None:
     assert (np.diff(percentiles, axis=2) >= 0).all()
 
 
-def test_rows_without_behavior_are_not_scored_and_say_so() -> None:
+@for_both
+def test_rows_without_behavior_are_not_scored_and_say_so(make: DetectorClass) -> None:
     """Tests that such a row gets NaN, a warning that names it, and no flag."""
     frame = mixed_table(missing=0.0)
     frame.loc[3, BEHAVIOR] = np.nan
     with pytest.warns(UserWarning, match=r"1 row\(s\) .* row 3"):
-        detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+        detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     assert np.isnan(detector.anomaly_scores_).nonzero()[0].tolist() == [3]
     assert detector.labels_[3] == 1
 
 
-def test_contamination_is_the_share_that_is_flagged() -> None:
+@for_both
+def test_contamination_is_the_share_that_is_flagged(make: DetectorClass) -> None:
     """Tests the share, the sign conventions of scikit-learn, and that predict agrees with the labels."""
     frame = mixed_table(200, missing=0.0)
-    detector = QCAD(CONTEXT, BEHAVIOR, contamination=0.1).fit(frame)
+    detector = quick(make, CONTEXT, BEHAVIOR, contamination=0.1).fit(frame)
     assert (detector.labels_ == -1).sum() == 20
     np.testing.assert_array_equal(detector.predict(frame), detector.labels_)
     np.testing.assert_array_equal(detector.fit_predict(frame), detector.labels_)
@@ -227,15 +233,16 @@ def test_clip_none_and_single_features_are_not_cut() -> None:
     assert QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_.max() <= 100
 
 
-def test_a_constant_feature_scores_zero_and_says_so() -> None:
+@for_both
+def test_a_constant_feature_scores_zero_and_says_so(make: DetectorClass) -> None:
     """Tests that a behaviour without any variation is reported and contributes nothing."""
     frame = mixed_table(missing=0.0).assign(pulse=5.0)
     with pytest.warns(UserWarning, match="'pulse' is 5 in every row"):
-        detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+        detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     assert (detector.partial_scores_["pulse"] == 0).all()
 
 
-def test_more_neighbours_than_rows_says_so() -> None:
+def test_more_neighbors_than_rows_says_so() -> None:
     """Tests that too large a group is cut to what there is, with a warning."""
     frame = mixed_table(30, missing=0.0)
     with pytest.warns(UserWarning, match="only 29 others"):
@@ -252,12 +259,13 @@ def test_max_features_changes_the_trees(parameters: dict[str, Any]) -> None:
     assert not np.array_equal(QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_, scores)
 
 
-def test_the_seed_decides_and_nothing_else() -> None:
+@for_both
+def test_the_seed_decides_and_nothing_else(make: DetectorClass) -> None:
     """Tests that threads and batches do not change a bit, and that another seed does."""
     frame = mixed_table(missing=0.0)
-    one = QCAD(CONTEXT, BEHAVIOR, n_jobs=1).fit(frame).anomaly_scores_
-    np.testing.assert_array_equal(QCAD(CONTEXT, BEHAVIOR, n_jobs=3).fit(frame).anomaly_scores_, one)
-    assert not np.array_equal(QCAD(CONTEXT, BEHAVIOR, random_state=1).fit(frame).anomaly_scores_, one)
+    one = quick(make, CONTEXT, BEHAVIOR, n_jobs=1).fit(frame).anomaly_scores_
+    np.testing.assert_array_equal(quick(make, CONTEXT, BEHAVIOR, n_jobs=3).fit(frame).anomaly_scores_, one)
+    assert not np.array_equal(quick(make, CONTEXT, BEHAVIOR, random_state=1).fit(frame).anomaly_scores_, one)
 
 
 def test_parameters_set_after_the_fit_do_not_count_until_the_next() -> None:
@@ -269,14 +277,15 @@ def test_parameters_set_after_the_fit_do_not_count_until_the_next() -> None:
         np.testing.assert_array_equal(one.anomaly_score(frame), detector.anomaly_scores_)
 
 
-def test_a_fit_that_fails_leaves_the_detector_as_it_was() -> None:
+@for_both
+def test_a_fit_that_fails_leaves_the_detector_as_it_was(make: DetectorClass) -> None:
     """Tests that an interrupted fit changes nothing, and that an interrupted first one leaves it unfitted."""
 
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     frame = mixed_table(missing=0.0)
-    detector = QCAD(CONTEXT, BEHAVIOR, n_trees=5, progress=interrupt)
+    detector = quick(make, CONTEXT, BEHAVIOR, progress=interrupt)
     with pytest.raises(KeyboardInterrupt):
         detector.fit(frame)
     with pytest.raises(NotFittedError):
@@ -302,45 +311,53 @@ def test_an_interquartile_range_of_zero_is_replaced_by_half_the_range() -> None:
     assert flat.anomaly_scores_[-1] == pytest.approx(1 / 3 * 1000)
 
 
-def test_missing_values_may_come_masked_or_as_objects() -> None:
+@for_both
+def test_missing_values_may_come_masked_or_as_objects(make: DetectorClass) -> None:
     """Tests masked arrays, decimals and an all-missing column of objects."""
     random = np.random.default_rng(0)
     plain = random.normal(size=(40, 3)).round(3)
     plain[5, 1] = np.nan
-    expected = QCAD([0], n_trees=5).fit(plain).anomaly_scores_
+    expected = quick(make, [0]).fit(plain).anomaly_scores_
     masked = np.ma.masked_invalid(plain)
     masked.data[5, 1] = 1e6
-    np.testing.assert_array_equal(QCAD([0], n_trees=5).fit(masked).anomaly_scores_, expected)
+    np.testing.assert_array_equal(quick(make, [0]).fit(masked).anomaly_scores_, expected)
     decimals = [[None if np.isnan(cell) else Decimal(str(cell)) for cell in row] for row in plain]
-    np.testing.assert_array_equal(QCAD([0], n_trees=5).fit(decimals).anomaly_scores_, expected)
+    np.testing.assert_array_equal(quick(make, [0]).fit(decimals).anomaly_scores_, expected)
     frame = mixed_table(missing=0.0)
-    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+    detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     assert np.isfinite(detector.anomaly_score(pd.DataFrame([frame.iloc[0].to_dict() | {"age": None, "pulse": None}])))
 
 
-def test_dates_of_any_make_are_the_same_moments() -> None:
+@for_both
+def test_dates_of_any_make_are_the_same_moments(make: DetectorClass) -> None:
     """Tests time zones, date objects and numpy's own, against plain dates."""
     frame = mixed_table(60, missing=0.0)
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
-    expected = QCAD(CONTEXT, BEHAVIOR).fit(frame.assign(age=days)).anomaly_scores_
+    expected = quick(make, CONTEXT, BEHAVIOR).fit(frame.assign(age=days)).anomaly_scores_
     for variant in (days.dt.tz_localize("UTC"), days.dt.date, days.to_numpy()):
-        np.testing.assert_array_equal(QCAD(CONTEXT, BEHAVIOR).fit(frame.assign(age=variant)).anomaly_scores_, expected)
+        np.testing.assert_array_equal(
+            quick(make, CONTEXT, BEHAVIOR).fit(frame.assign(age=variant)).anomaly_scores_, expected
+        )
 
 
-def test_roles_may_be_given_as_an_index_or_array() -> None:
+@for_both
+def test_roles_may_be_given_as_an_index_or_array(make: DetectorClass) -> None:
     """Tests that a slice of the table's own columns names them."""
     frame = mixed_table(missing=0.0)
-    expected = QCAD(CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
-    makes: list[Any] = [pd.Index, np.array, tuple]
-    for make in makes:
-        np.testing.assert_array_equal(QCAD(make(CONTEXT), make(BEHAVIOR)).fit(frame).anomaly_scores_, expected)
+    expected = quick(make, CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
+    kinds: list[Any] = [pd.Index, np.array, tuple]
+    for convert in kinds:
+        np.testing.assert_array_equal(
+            quick(make, convert(CONTEXT), convert(BEHAVIOR)).fit(frame).anomaly_scores_, expected
+        )
 
 
-def test_unused_columns_may_hold_anything() -> None:
+@for_both
+def test_unused_columns_may_hold_anything(make: DetectorClass) -> None:
     """Tests that the default behaviour passes over columns that are no numbers, whatever they are."""
     frame = mixed_table(40, missing=0.0)
     odd = frame.assign(lists=[[1]] * 40, empty=None, day=pd.Timestamp("2020"), nothing=np.nan)
-    assert QCAD(["age", "load", "site"]).fit(odd).behavioral_features_ == BEHAVIOR
+    assert quick(make, ["age", "load", "site"]).fit(odd).behavioral_features_ == BEHAVIOR
 
 
 def test_values_far_outside_a_tiny_range_stay_finite() -> None:
@@ -356,18 +373,20 @@ def test_values_far_outside_a_tiny_range_stay_finite() -> None:
     assert np.isfinite(detector.anomaly_score(far)).all()
 
 
-def test_no_rows_give_no_scores() -> None:
+@for_both
+def test_no_rows_give_no_scores(make: DetectorClass) -> None:
     """Tests that an empty batch is answered with nothing."""
     frame = mixed_table(missing=0.0)
-    detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
+    detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     assert detector.anomaly_score(frame.head(0)).shape == (0,)
     assert detector.percentiles(frame.head(0)).shape == (0, 2, 101)
 
 
-def test_progress_moves_and_ends_at_the_number_of_rows() -> None:
+@for_both
+def test_progress_moves_and_ends_at_the_number_of_rows(make: DetectorClass) -> None:
     """Tests that a function hears how far the work has come, up to the end."""
     heard: list[tuple[int, int]] = []
-    QCAD([0], n_trees=20, n_jobs=1, progress=lambda done, total: heard.append((done, total))).fit(
+    quick(make, [0], n_trees=20, n_jobs=1, progress=lambda done, total: heard.append((done, total))).fit(
         np.random.default_rng(0).normal(size=(3000, 4))
     )
     assert heard[-1] == (3000, 3000)
@@ -375,19 +394,21 @@ def test_progress_moves_and_ends_at_the_number_of_rows() -> None:
     assert heard == sorted(heard)
 
 
-def test_an_error_in_the_progress_function_stops_the_work() -> None:
+@for_both
+def test_an_error_in_the_progress_function_stops_the_work(make: DetectorClass) -> None:
     """Tests that an exception of the caller's function comes out of fit."""
 
     def fail(done: int, total: int) -> None:
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        QCAD([0], progress=fail).fit(np.random.default_rng(0).normal(size=(5000, 4)))
+        quick(make, [0], progress=fail).fit(np.random.default_rng(0).normal(size=(5000, 4)))
 
 
-def test_the_progress_bar_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+@for_both
+def test_the_progress_bar_is_drawn(make: DetectorClass, capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that progress=True shows a bar with the number of rows, and not among the results."""
-    QCAD([0], progress=True).fit(np.random.default_rng(0).normal(size=(50, 3)))
+    quick(make, [0], progress=True).fit(np.random.default_rng(0).normal(size=(50, 3)))
     captured = capsys.readouterr()
     assert "50/50" in captured.err
     assert captured.out == ""
@@ -418,13 +439,14 @@ except KeyboardInterrupt:
     assert len(later) <= 20
 
 
-def test_the_bundled_tables() -> None:
+@for_both
+def test_the_bundled_tables(make: DetectorClass) -> None:
     """Tests the cities of the paper and the generated weather, whose planted days are flagged."""
     cities = datasets.load("cities")
-    detector = QCAD(cities.contextual, cities.behavioral).fit(cities.table)
+    detector = make(cities.contextual, cities.behavioral).fit(cities.table)
     assert cities.table["City"].index("Emmen") in np.argsort(-detector.anomaly_scores_, kind="stable")[:3]
     weather = datasets.load("weather")
-    labels = QCAD(weather.contextual, weather.behavioral).fit(weather.table).labels_
+    labels = make(weather.contextual, weather.behavioral).fit(weather.table).labels_
     assert [labels[row] for row, _, _ in PLANTED].count(-1) >= 4
     with pytest.raises(ValueError, match="no data set 'towns'"):
         datasets.load("towns")

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from paribus import QCAD, ConditionalSurprise
+from tests.support.detectors import DetectorClass, for_both, quick
 
 
 @parametrize_with_checks([QCAD(contextual=[0]), ConditionalSurprise(contextual=[0], n_trees=8)])  # type: ignore[untyped-decorator]
@@ -20,22 +21,24 @@ def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_clone_pickle_and_pipeline_give_the_same_scores() -> None:
-    """Tests that copies, stored copies and pipelines of a detector answer alike."""
+@for_both
+def test_clone_pickle_and_pipeline_give_the_same_scores(make: DetectorClass) -> None:
+    """Tests that copies, stored copies and pipelines of a detector give the same scores."""
     random = np.random.default_rng(0)
     table = random.normal(size=(80, 4))
-    detector = QCAD(contextual=[0, 1], n_trees=10).fit(table)
+    detector = quick(make, [0, 1]).fit(table)
     stored = pickle.loads(pickle.dumps(detector))
     np.testing.assert_array_equal(stored.anomaly_score(table), detector.anomaly_scores_)
     np.testing.assert_array_equal(clone(detector).fit(table).anomaly_scores_, detector.anomaly_scores_)
-    piped = make_pipeline(StandardScaler(), QCAD(contextual=[0, 1], n_trees=10)).fit(table)
+    piped = make_pipeline(StandardScaler(), quick(make, [0, 1])).fit(table)
     assert piped.predict(table).shape == (80,)
 
 
-def test_set_params_changes_the_next_fit() -> None:
+@for_both
+def test_set_params_changes_the_next_fit(make: DetectorClass) -> None:
     """Tests that parameters set later count at the next fit, and only then."""
     table = np.random.default_rng(0).normal(size=(60, 3))
-    detector = QCAD(contextual=[0], n_trees=5).fit(table)
+    detector = quick(make, [0]).fit(table)
     before = detector.anomaly_scores_
     detector.set_params(n_trees=20)
     np.testing.assert_array_equal(detector.anomaly_score(table), before)

@@ -51,7 +51,7 @@ def test_equal_scores_make_no_strangest_row(tmp_path: Path) -> None:
     """Tests that where all rows are alike none of them is called the strangest."""
     detector = fit({"a": [1.0] * 40, "b": [5.0] * 40, "c": [7.0] * 40}, ["a"], ["b", "c"])
     words = words_of(write(detector, tmp_path, top=5))
-    assert "all scores are 0.0, so no row is stranger than others" in words
+    assert "all scores are 0.0, so no row stands out" in words
     assert "strangest" not in words
     assert "5 of the rows" in words
     assert "strange ones" not in words

@@ -10,7 +10,7 @@ import numpy as np
 
 from paribus._common.progress import check_progress
 from paribus._common.untrusted import Fields, is_finite
-from paribus._common.validation import LARGEST_SEED, check_n_jobs, check_whole_number, is_number
+from paribus._common.validation import MAX_SEED, check_n_jobs, check_whole_number, is_number
 
 MAX_TREES = 10_000
 # QCAD's engine counts positions in a reference group in 16 bits.
@@ -51,7 +51,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
         check_whole_number("max_features", max_features, 1, None)
     random_state = parameters.get("random_state")
     if isinstance(random_state, int | float | np.number | str):
-        check_whole_number("random_state", random_state, 0, LARGEST_SEED)
+        check_whole_number("random_state", random_state, 0, MAX_SEED)
     if parameters.get("n_jobs") is not None:
         check_n_jobs(parameters["n_jobs"])
     check_progress(parameters.get("progress", False))
