@@ -10,8 +10,8 @@ paper's distance threshold of 0.9, by which rows that share a tenth of their val
 precision-recall curve interpolates linearly between points, which gives (1 + rate of anomalies) / 2 if all scores are
 equal.
 
-Writes `results/published.json` next to this file, and two tables of docs/results/results.md from it. Results that the file
-already contains are not computed again.
+Writes `results/published.json` next to this file, and two tables of docs/results/results.md from it. Results
+that the file already contains are not computed again.
 """
 
 from __future__ import annotations

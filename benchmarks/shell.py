@@ -1,6 +1,7 @@
 """The time and memory of `paribus detect` on a file of 200,000 rows, including the report.
 
-Writes `shell.json` next to this file, and a table of docs/methods/performance.md from it. Takes half an hour on two cores.
+Writes `shell.json` next to this file, and a table of docs/methods/performance.md from it. Takes half an hour on two
+cores.
 """
 
 from __future__ import annotations
