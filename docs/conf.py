@@ -14,10 +14,10 @@ version = release
 
 extensions = [
     "myst_parser",
+    # Sphinx's own napoleon loses the underscore at the end of fitted attributes.
+    "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    # numpydoc would be one more dependency; napoleon is part of Sphinx and reads the same sections.
-    "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
 ]
@@ -26,13 +26,11 @@ myst_enable_extensions = ["attrs_inline", "colon_fence"]
 # Every heading down to this level can be linked to, as on GitHub.
 myst_heading_anchors = 4
 
-napoleon_google_docstring = False
-# Attributes in one list, as numpydoc prints them, instead of one directive each.
-napoleon_use_ivar = True
-napoleon_use_rtype = False
+# The pages say which members are shown.
+numpydoc_show_class_members = False
 
-# In docstrings, `name` is a reference where there is something of that name, and code elsewhere.
-default_role = "py:obj"
+# In docstrings, `name` is code. As a reference it would lead astray: the extra `plot` is not the method of that name.
+default_role = "literal"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autosummary_generate = False
