@@ -1,4 +1,4 @@
-"""`paribus bench`: what was asked for is what runs, and what cannot work is said before anything does."""
+"""`paribus bench`: the right cells run, and mistakes are reported before any of them does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.running import invoke
 
 @pytest.fixture
 def cells(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
-    """The cells that a command runs; nothing is computed, and ROCOD fails."""
+    """The cells that a command runs. Nothing is computed, and cells of ROCOD fail."""
     seen: list[Task] = []
 
     def work(task: Task, seed: int = 0) -> Result:
@@ -34,14 +34,14 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
     [
         (["accuracy", "--detector", "QCADD"], "--detector: there is no 'QCADD': did you mean 'QCAD'?"),
         (["accuracy", "--dataset", "Syn1,yaht"], "--dataset: there is no 'yaht': did you mean 'Yacht'?"),
-        (["accuracy", "--dataset", ","], "--dataset names nothing: choose from Abalone, "),
+        (["accuracy", "--dataset", ","], "--dataset is empty: choose from Abalone, "),
         (["sensitivity", "--jobs", "0"], "--jobs is 0: it must be a number of processes"),
         (["runtime", "--detector", "LOF"], "--detector: there is no 'LOF': choose from 'QCAD'"),
-        (["ablation", "--results", "{file}"], "file is a file, and a folder is needed"),
+        (["ablation", "--results", "{file}"], "file is a file, not a folder"),
         (["accuracy", "--results", "{foreign}"], "line 1 of '"),
     ],
 )
-def test_what_cannot_work_is_one_line(words: list[str], said: str, tmp_path: Path, cells: list[Task]) -> None:
+def test_mistakes_are_one_line(words: list[str], said: str, tmp_path: Path, cells: list[Task]) -> None:
     """Tests that a mistake is one line on standard error with exit code 2, before any cell runs."""
     (tmp_path / "file").write_text("A page without marks.")
     (tmp_path / "accuracy.jsonl").write_text('{"not": "a result"}\n')
@@ -56,10 +56,10 @@ def test_what_cannot_work_is_one_line(words: list[str], said: str, tmp_path: Pat
     assert cells == []
 
 
-def test_missing_data_and_packages_are_said_first(
+def test_missing_data_and_packages_are_reported_first(
     tmp_path: Path, cells: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests that a folder without data, and an extra that is not installed, are found before any cell runs."""
+    """Tests that a missing folder of data and a missing package are reported before any cell runs."""
     monkeypatch.setenv("PARIBUS_DATA", str(tmp_path / "nowhere"))
     words = ["bench", "accuracy", "--results", str(tmp_path / "new"), "--detector", "QCAD,KNN"]
     code, _, err = invoke(*words, "--dataset", "Syn1,Yacht")
@@ -71,8 +71,8 @@ def test_missing_data_and_packages_are_said_first(
     assert cells == []
 
 
-def test_names_may_be_listed_repeated_and_in_any_case(tmp_path: Path, cells: list[Task]) -> None:
-    """Tests commas, names that hold one, and that each cell is run once."""
+def test_names_may_be_lists_repeated_and_in_any_case(tmp_path: Path, cells: list[Task]) -> None:
+    """Tests lists separated by commas, names that contain a comma, and that each cell runs once."""
     words = ["--detector", 'cad,"QCAD, 100 trees"', "--detector", "KNN, as in the paper", "--detector", "CAD"]
     words += ["--dataset", "syn2,SYN1", "--trials", "1", "--jobs", "1", "--results", str(tmp_path)]
     code, _, err = invoke("bench", "accuracy", *words)
@@ -84,8 +84,8 @@ def test_names_may_be_listed_repeated_and_in_any_case(tmp_path: Path, cells: lis
     assert lines[-1] == "[6 of 6, less than a minute left] Syn2, KNN, as in the paper, trial 0: PRC AUC 0.500 (0.1 s)"
 
 
-def test_a_cell_that_fails_is_kept_and_does_not_stop_the_rest(tmp_path: Path, cells: list[Task]) -> None:
-    """Tests the exit code 1, that failures are not run again unasked, and that other seeds have other files."""
+def test_a_failed_cell_is_stored_and_does_not_stop_the_others(tmp_path: Path, cells: list[Task]) -> None:
+    """Tests the exit code 1, that failed cells run again only if asked to, and that each seed has its own file."""
     words = ["bench", "accuracy", "--detector", "ROCOD,CAD", "--dataset", "Syn1", "--trials", "2", "--jobs", "1"]
     words += ["--results", str(tmp_path)]
     code, _, err = invoke(*words)
@@ -103,7 +103,7 @@ def test_a_cell_that_fails_is_kept_and_does_not_stop_the_rest(tmp_path: Path, ce
 
 @pytest.mark.parametrize("experiment", ["accuracy", "runtime", "sensitivity", "ablation"])
 def test_quick_is_a_part_of_the_whole(experiment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a quick run's cells are cells of the whole run, and few."""
+    """Tests that the cells of a quick run are a small part of those of the whole run."""
     planned: list[list[Task]] = []
 
     def note(todo: list[Task], *_: Any, **__: Any) -> None:
@@ -119,7 +119,7 @@ def test_quick_is_a_part_of_the_whole(experiment: str, tmp_path: Path, monkeypat
     assert quick <= whole
 
 
-def test_time_left_is_in_words() -> None:
+def test_the_remaining_time_is_in_words() -> None:
     """Tests seconds, minutes and hours."""
     assert [bench.in_words(seconds) for seconds in (0, 31, 5940, 6000)] == [
         "less than a minute left",

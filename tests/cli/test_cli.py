@@ -1,4 +1,4 @@
-"""The `paribus` command, as the shell runs it."""
+"""The `paribus` command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,19 @@ from paribus import QCAD, ConditionalSurprise, datasets, load
 from paribus.cli import app as cli
 from paribus.cli import options
 from paribus.cli.printing import print_json
-from tests.support.running import COMMAND, QUICK, ROLES, in_terminal, invoke, run, scores_of
+from paribus.detectors.base import ContextualDetector
+from paribus.output.tables import BEHAVIOR_HEADINGS
+from tests.support.running import (
+    COMMAND,
+    QUICK,
+    QUICK_OPTIONS,
+    ROLES,
+    fitted,
+    for_each_method,
+    in_terminal,
+    invoke,
+    run,
+)
 
 
 def cpu_seconds(command: list[str], n_runs: int = 3) -> float:
@@ -58,7 +70,7 @@ except SystemExit:
 
 
 def test_help_names_the_commands(tmp_path: Path) -> None:
-    """Tests that the help lists all commands, also if nothing else is typed, and shows no marks of its own."""
+    """Tests that the help lists all commands, that it is shown if no command is typed, and that it has no markup."""
     result = run("--help", cwd=tmp_path)
     for command in ("detect", "explain", "fit", "score", "demo", "datasets", "bench"):
         assert command in result.stdout
@@ -67,7 +79,7 @@ def test_help_names_the_commands(tmp_path: Path) -> None:
 
 
 def test_every_option_is_explained() -> None:
-    """Tests that each option of each command has a help text, and each parameter of the detector an option."""
+    """Tests that each option of each command has a help text, and each parameter of the detectors an option."""
     for command in typer.main.get_command(cli.app).commands.values():  # type: ignore[attr-defined]
         assert command.help
         for parameter in command.params:
@@ -79,7 +91,7 @@ def test_every_option_is_explained() -> None:
 
 
 def test_defaults_in_the_help_are_those_of_the_detectors() -> None:
-    """Tests that what the help says of a parameter without a value is what happens."""
+    """Tests that the defaults in the help texts are the defaults of the detectors."""
     command = typer.main.get_command(cli.app).commands["detect"]  # type: ignore[attr-defined]
     help_of = {parameter.name: parameter.help for parameter in command.params}
     for name in ("n_trees", "max_features", "clip", "min_samples_leaf", "max_samples"):
@@ -92,7 +104,7 @@ def test_defaults_in_the_help_are_those_of_the_detectors() -> None:
 
 @pytest.mark.parametrize("method", ["surprise", "qcad"])
 def test_an_option_of_the_other_method_is_refused(method: str, days: Path) -> None:
-    """Tests that no option is taken and ignored."""
+    """Tests that an option that does not apply to the method is an error."""
     option = "--n-neighbors" if method == "surprise" else "--max-samples"
     other = "qcad" if method == "surprise" else "surprise"
     code, out, err = invoke("detect", days, *ROLES, "--method", method, option, 9)
@@ -117,13 +129,14 @@ def test_the_default_method_is_surprise(days: Path, tmp_path: Path) -> None:
     assert [each["score"] for each in json.loads(scored)["top"]] == [each["score"] for each in json.loads(out)["top"]]
 
 
-def test_detect_writes_what_the_library_says(days: Path, tmp_path: Path) -> None:
+@for_each_method
+def test_detect_gives_the_results_of_the_library(method: str, days: Path, tmp_path: Path) -> None:
     """Tests plain output in a pipe, the scores of all rows in a file, and the report."""
-    arguments = ["detect", days, *ROLES, *QUICK, "--id", "station", "--top", 4]
+    arguments = ["detect", days, *ROLES, *QUICK_OPTIONS[method], "--id", "station", "--top", 4]
     result = run(*arguments, "--out", "s.csv", "--report", "r.html", cwd=tmp_path, FORCE_COLOR="1")
     assert result.returncode == 0, result.stderr
     assert "\x1b" not in result.stdout + result.stderr
-    detector = scores_of(days)
+    detector = fitted(method)
     lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert lines[0] == ["id", "rank", "score", "why"]
     best = detector.explain_all(4)
@@ -137,16 +150,18 @@ def test_detect_writes_what_the_library_says(days: Path, tmp_path: Path) -> None
     assert [row["id"] for row in rows if row["rank"] == "1"] == [f"s{best[0].position}"]
     page = (tmp_path / "r.html").read_text()
     assert f"s{best[0].position}" in page
-    assert "300 rows, each compared with the 50 rows most like it in month, elevation and zone" in result.stderr
+    compared = detector.view().compared_with("row")
+    assert f"300 rows, each compared with {compared} in month, elevation and zone" in result.stderr
     assert sorted(os.listdir(tmp_path)) == ["r.html", "s.csv"]
 
 
-def test_json_has_the_explanations(days: Path, tmp_path: Path) -> None:
-    """Tests that a program gets the summary and the explanations, and nothing else on standard output."""
-    code, out, err = invoke("detect", days, *ROLES, *QUICK, "--json", "--top", 2)
+@for_each_method
+def test_json_has_the_explanations(method: str, days: Path, tmp_path: Path) -> None:
+    """Tests that --json prints the summary and the explanations, and nothing else on standard output."""
+    code, out, err = invoke("detect", days, *ROLES, *QUICK_OPTIONS[method], "--json", "--top", 2)
     assert code == 0, err
     result = json.loads(out)
-    detector = scores_of(days)
+    detector = fitted(method)
     assert result["rows"] == 300
     assert result["anomalies"] == int((detector.labels_ == -1).sum())
     assert result["parameters"]["n_trees"] == 5
@@ -157,8 +172,8 @@ def test_json_has_the_explanations(days: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_json_keeps_its_letters_in_any_encoding(tmp_path: Path, encoding: str) -> None:
-    """Tests that letters which the output does not have are escaped, and others are not."""
+def test_json_can_be_printed_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    """Tests that characters that the output encoding does not have are escaped, and others are not."""
     path = tmp_path / "t.csv"
     path.write_text("\u00e9\u0142,x\n" + "".join(f"{row % 3},{row}\n" for row in range(30)), encoding="utf-8")
     arguments = ["detect", path, "-c", "\u00e9\u0142", "-b", "x", "--n-trees", 2, "--top", 1, "--json"]
@@ -169,24 +184,29 @@ def test_json_keeps_its_letters_in_any_encoding(tmp_path: Path, encoding: str) -
 
 
 def test_json_at_a_terminal_is_ascii(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that no letter of the data can steer a terminal, and that a program gets it as it is."""
+    """Tests that no character of the data can control a terminal, and that a pipe gets it unchanged."""
     print_json("\u202e")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     print_json("\u202e")
     assert capsys.readouterr().out == '"\u202e"\n"\\u202e"\n'
 
 
-def test_the_report_explains_at_least_fifty_rows(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that --top makes the report longer, and never shorter."""
+@for_each_method
+def test_the_report_explains_at_least_fifty_rows(
+    method: str, days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a large --top makes the report longer, and that a small one does not make it shorter."""
     explained: list[int] = []
-    monkeypatch.setattr(QCAD, "write_report", lambda _, path, rows, names: explained.append(len(rows)))
+    monkeypatch.setattr(ContextualDetector, "write_report", lambda _, path, rows, names: explained.append(len(rows)))
     for top in (2, 60):
-        code, _, err = invoke("detect", days, *ROLES, *QUICK, "--top", top, "--report", tmp_path / "r.html")
+        code, _, err = invoke(
+            "detect", days, *ROLES, *QUICK_OPTIONS[method], "--top", top, "--report", tmp_path / "r.html"
+        )
         assert code == 0, err
     assert explained == [50, 60]
 
 
-def test_every_source_gives_the_same(days: Path, tmp_path: Path) -> None:
+def test_every_source_gives_the_same_result(days: Path, tmp_path: Path) -> None:
     """Tests standard input, gzip, Parquet, JSON lines and a database against the plain file."""
     rows = list(csv.DictReader(days.read_text().splitlines()))
     for row in rows:
@@ -212,7 +232,7 @@ def test_every_source_gives_the_same(days: Path, tmp_path: Path) -> None:
 
 
 def test_without_roles_the_columns_are_listed(days: Path, tmp_path: Path) -> None:
-    """Tests that types, missing values and examples are shown, with a command that works as it is."""
+    """Tests that types, missing values and examples are shown, with a command that can be run as it is."""
     result = run("detect", days, cwd=tmp_path)
     assert result.returncode == 0
     lines = result.stdout.splitlines()
@@ -221,7 +241,7 @@ def test_without_roles_the_columns_are_listed(days: Path, tmp_path: Path) -> Non
     suggested = next(line for line in lines if line.startswith("  paribus detect "))
     code, _, err = invoke(*shlex.split(suggested)[1:], "--n-trees", 2)
     assert code == 0, err
-    # Names that a shell or a comma would break.
+    # Names that must be quoted.
     odd = tmp_path / "odd.csv"
     rows = "".join(f"{row % 3},k{row % 2},{row * 1.5},{row}\n" for row in range(30))
     odd.write_text(f"""a b,"c,d",'e',"x""y"\n{rows}""")
@@ -252,7 +272,7 @@ def suggestion(out: str) -> str:
 def test_the_suggested_command_reads_the_table_in_the_same_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: list[str]
 ) -> None:
-    """Tests that what is suggested runs in a shell as it is, and has the options that were given."""
+    """Tests that the suggested command runs in a shell as it is, with the options that were given."""
     separator = "\t" if options[-1:] in (["tab"], ["\t"]) else ","
     lines = [separator.join(["a", "k", "x", "y"])]
     lines += [separator.join([str(row % 3), f"k{row % 2}", f"{row * 1.5}", "-9"]) for row in range(30)]
@@ -279,18 +299,19 @@ def test_the_suggested_command_reads_the_table_in_the_same_way(
     assert "30 rows" in err
 
 
-def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> None:
-    """Tests that a saved model scores the rows it knows as they were scored, and new ones against them."""
-    result = run("fit", days, *ROLES, *QUICK, "--id", "station", "--model", "m.paribus", cwd=tmp_path)
+@for_each_method
+def test_fit_and_score_give_the_results_of_detect(method: str, days: Path, tmp_path: Path) -> None:
+    """Tests that a saved model gives fitted rows their scores of the fit, and that it scores new rows."""
+    result = run("fit", days, *ROLES, *QUICK_OPTIONS[method], "--id", "station", "--model", "m.paribus", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     result = run("score", "m.paribus", days, "--id", "station", "--out", "s.parquet", "--top", 2, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    detector = scores_of(days)
+    detector = fitted(method)
     table = pq.read_table(tmp_path / "s.parquet").to_pydict()
     assert table["score"] == detector.anomaly_scores_.tolist()
     assert table["id"][:2] == ["s0", "s1"]
     assert result.stdout.splitlines()[1].split("\t")[0] == f"s{detector.anomaly_scores_.argmax()}"
-    # Other rows, with the columns in another order and one too many.
+    # New rows, with the columns in another order and an extra column.
     new = tmp_path / "new.csv"
     new.write_text("more,wind,rain,temperature,zone,elevation,month\nx,5,1,30,coast,10,January\nx,,,,coast,10,May\n")
     code, out, err = invoke("score", tmp_path / "m.paribus", new, "--json")
@@ -306,13 +327,13 @@ def test_fit_and_score_are_detect_in_two_steps(days: Path, tmp_path: Path) -> No
     assert code == 2
     assert "the model needs a column: there is no column 'temperature': did you mean 'temperatur'?" in err
     before = (tmp_path / "m.paribus").read_bytes()
-    assert "would replace" in invoke("fit", days, *ROLES, "--model", days)[2]
-    assert invoke("score", days, days)[2].strip() == "paribus: days.csv is not a model that paribus saved"
+    assert "would overwrite" in invoke("fit", days, *ROLES, "--model", days)[2]
+    assert invoke("score", days, days)[2].strip() == "paribus: days.csv is not a model saved by paribus"
     assert (tmp_path / "m.paribus").read_bytes() == before
 
 
 def test_a_model_with_roles_by_position_scores_a_file_by_name(days: Path, tmp_path: Path) -> None:
-    """Tests that a detector from Python that knows columns by position finds those of a file."""
+    """Tests that a detector that was fitted in Python with columns by position finds them in a file."""
     table = {name: values[:300] for name, values in datasets.load("weather").table.items()}
     places = [list(table).index(name) for name in ("elevation", "zone", "rain")]
     detector = QCAD(places[:2], places[2:], n_trees=3).fit(table)
@@ -322,8 +343,8 @@ def test_a_model_with_roles_by_position_scores_a_file_by_name(days: Path, tmp_pa
     assert json.loads(out)["top"][0]["row"] == f"s{detector.anomaly_scores_.argmax()}"
 
 
-def test_codes_with_zeros_in_front_stay_codes(tmp_path: Path) -> None:
-    """Tests that numbers named categorical are texts, at fit and when other rows are scored."""
+def test_leading_zeros_of_codes_are_kept(tmp_path: Path) -> None:
+    """Tests that numbers in categorical columns are read as text, for the fit and for scoring."""
     path = tmp_path / "t.csv"
     path.write_text("zip,x\n" + "".join(f"00{row % 3},{row}.5\n" for row in range(40)))
     code, _, err = invoke("fit", path, "-c", "zip", "--categorical", "zip", "-b", "x", "-m", tmp_path / "m")
@@ -333,56 +354,70 @@ def test_codes_with_zeros_in_front_stay_codes(tmp_path: Path) -> None:
     assert code == 0, err
 
 
-def test_explain_prints_one_row_and_saves_its_pictures(days: Path, tmp_path: Path) -> None:
-    """Tests that the explanation is that of the library, in plain text, with pictures where they are wanted."""
-    arguments = ["explain", days, "--row", "s137", "--id", "station", *ROLES, *QUICK]
+@for_each_method
+def test_explain_prints_one_row_and_saves_its_pictures(method: str, days: Path, tmp_path: Path) -> None:
+    """Tests that the explanation is that of the library, as plain text, and that pictures are saved."""
+    arguments = ["explain", days, "--row", "s137", "--id", "station", *ROLES, *QUICK_OPTIONS[method]]
     result = run(*arguments, "--plots", "pictures", cwd=tmp_path, FORCE_COLOR="1")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("row s137: score ")
     assert "\x1b" not in result.stdout
     lines = result.stdout.splitlines()
-    explanation = scores_of(days).explain(137)
+    explanation = fitted(method).explain(137)
     assert explanation.sentence in lines[1]
     assert all("\t" in line and line == line.strip() for line in lines[2 + len(explanation.warnings) :])
     assert [line.split("\t")[0] for line in lines[-8:]] == [
-        *("behaviour", *(feature.name for feature in explanation.behavior)),
+        *(BEHAVIOR_HEADINGS[0], *(feature.name for feature in explanation.behavior)),
         *("context", *(feature.name for feature in explanation.context)),
     ]
     names = [f"s137-{kind}.{each}" for kind in ("behavior", "context") for each in ("png", "svg")]
     assert sorted(os.listdir(tmp_path / "pictures")) == names
     assert (tmp_path / "pictures" / "s137-context.png").read_bytes().startswith(b"\x89PNG")
     assert b"<svg" in (tmp_path / "pictures" / "s137-context.svg").read_bytes()
-    _, out, _ = invoke("explain", days, "--row", 137, *ROLES, *QUICK, "--json")
-    assert json.loads(out) == json.loads(scores_of(days).explain(137).to_json())
+    _, out, _ = invoke("explain", days, "--row", 137, *ROLES, *QUICK_OPTIONS[method], "--json")
+    assert json.loads(out) == json.loads(fitted(method).explain(137).to_json())
 
 
-def test_the_same_explanation_gives_the_same_pictures(days: Path, tmp_path: Path) -> None:
-    """Tests that pictures of two runs are the same to the byte."""
+@for_each_method
+def test_the_same_explanation_gives_the_same_pictures(method: str, days: Path, tmp_path: Path) -> None:
+    """Tests that the pictures of two runs are identical files."""
     for folder in ("a", "b"):
-        arguments = ["explain", days, "--row", 137, *ROLES, *QUICK, "--plots", tmp_path / folder, "--format", "svg,pdf"]
+        arguments = [
+            "explain",
+            days,
+            "--row",
+            137,
+            *ROLES,
+            *QUICK_OPTIONS[method],
+            "--plots",
+            tmp_path / folder,
+            "--format",
+            "svg,pdf",
+        ]
         assert invoke(*arguments)[0] == 0
     first, second = ({path.name: path.read_bytes() for path in (tmp_path / each).iterdir()} for each in "ab")
     assert len(first) == 4
     assert first == second
 
 
-def test_a_row_without_a_name_is_told_from_one_that_is_called_so(days: Path, tmp_path: Path) -> None:
-    """Tests that a missing id becomes a name that no row has, in every output, and that it names the row."""
-    detector = scores_of(days)
-    strangest = int(detector.anomaly_scores_.argmax())
+@for_each_method
+def test_the_name_of_an_unnamed_row_is_unique(method: str, days: Path, tmp_path: Path) -> None:
+    """Tests that a missing name is replaced by one that no other row has, in every output and for --row."""
+    detector = fitted(method)
+    highest = int(detector.anomaly_scores_.argmax())
     lines = days.read_text().splitlines()
-    lines[1 + strangest] = "," + lines[1 + strangest].partition(",")[2]
-    lines[1] = f"row {strangest}," + lines[1].partition(",")[2]
+    lines[1 + highest] = "," + lines[1 + highest].partition(",")[2]
+    lines[1] = f"row {highest}," + lines[1].partition(",")[2]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(lines))
-    options = [*ROLES, *QUICK, "--id", "station"]
+    options = [*ROLES, *QUICK_OPTIONS[method], "--id", "station"]
     files = ["--out", tmp_path / "s.csv", "--report", tmp_path / "r.html"]
     code, out, err = invoke("detect", path, *options, "--top", 1, *files)
     assert code == 0, err
-    name = f"(row {strangest})"
+    name = f"(row {highest})"
     assert out.splitlines()[1].split("\t")[0] == name
     rows = list(csv.DictReader((tmp_path / "s.csv").read_text().splitlines()))
-    assert (rows[0]["id"], rows[strangest]["id"]) == (f"row {strangest}", name)
+    assert (rows[0]["id"], rows[highest]["id"]) == (f"row {highest}", name)
     assert name in (tmp_path / "r.html").read_text()
     assert invoke("explain", path, *options, "--row", name)[1].startswith(f"row {name}: score ")
     path.write_text("\n".join([*lines, f"{name},{lines[1].partition(',')[2]}"]))
@@ -390,7 +425,7 @@ def test_a_row_without_a_name_is_told_from_one_that_is_called_so(days: Path, tmp
 
 
 def test_a_terminal_gets_a_bar_and_a_table(days: Path, tmp_path: Path) -> None:
-    """Tests that a person sees progress, then a table no wider than the terminal, in colours unless NO_COLOR is set."""
+    """Tests that a terminal shows progress, then a table that fits, in colors unless NO_COLOR is set."""
     shown = in_terminal("detect", days, *ROLES, *QUICK, "--top", 2, cwd=tmp_path)
     assert "300/300" in shown
     assert "Scoring" in shown
@@ -400,13 +435,13 @@ def test_a_terminal_gets_a_bar_and_a_table(days: Path, tmp_path: Path) -> None:
     last = shown[shown.rindex("300/300") :]
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", last).split("\r\n")
     assert max(len(line) for line in lines[2:]) <= 90
-    # Bold is no colour.
+    # Bold is not a color.
     plain = in_terminal("detect", days, cwd=tmp_path, NO_COLOR="1")
     assert re.search(r"\x1b\[[0-9;]*[34][0-9]", plain) is None
 
 
-def test_names_and_values_cannot_steer_the_terminal(tmp_path: Path) -> None:
-    """Tests that escapes, markup and long names in the data are shown as harmless text."""
+def test_names_and_values_cannot_control_the_terminal(tmp_path: Path) -> None:
+    """Tests that escape sequences, markup and long names in the data are shown as harmless text."""
     evil = "\x1b[31mred\x1b]0;title\x07[bold]m\u202e"
     path = tmp_path / "t.csv"
     rows = "".join(f"{evil if row % 2 else 'b'},{row % 5},{'[/red]' if row == 3 else row}\n" for row in range(40))
@@ -423,6 +458,13 @@ def test_names_and_values_cannot_steer_the_terminal(tmp_path: Path) -> None:
     assert code == 2
     assert "\x1b" not in out + err
     assert err.count("\n") == 1
+
+
+def test_the_british_spelling_of_behavior_is_accepted(days: Path) -> None:
+    """Tests that --behaviour works as --behavior does, and that the help does not mention it."""
+    british = [word.replace("--behavior", "--behaviour") for word in ROLES]
+    assert invoke("detect", days, *british, *QUICK)[:2] == invoke("detect", days, *ROLES, *QUICK)[:2]
+    assert "--behaviour" not in invoke("detect", "--help")[1]
 
 
 def test_names_with_commas(tmp_path: Path) -> None:
@@ -456,10 +498,10 @@ def test_scores_depend_on_the_options(days: Path, tmp_path: Path) -> None:
 
 
 def test_the_demo_shows_the_planted_days_and_writes_a_report(tmp_path: Path) -> None:
-    """Tests that the demo finds the strangest days, plain in a pipe whatever asks for colours, and writes a report."""
+    """Tests that the demo finds the planted days, prints no colors in a pipe even if asked to, and writes a report."""
     result = run("demo", cwd=tmp_path, COLUMNS="100", FORCE_COLOR="1")
     assert result.returncode == 0, result.stderr
-    assert "The strangest days" in result.stdout
+    assert "The most unusual days" in result.stdout
     assert "\x1b" not in result.stdout
     assert "1204" in result.stdout
     assert "The report is in paribus-demo.html." in result.stdout
@@ -467,9 +509,9 @@ def test_the_demo_shows_the_planted_days_and_writes_a_report(tmp_path: Path) -> 
 
 
 def test_the_list_of_data_sets_in_a_pipe_is_plain(tmp_path: Path) -> None:
-    """Tests that a program gets one line per set, with tabs between the values."""
+    """Tests that a pipe gets one line per data set, with tabs between the values."""
     lines = [line.split("\t") for line in run("datasets", cwd=tmp_path).stdout.splitlines()]
-    assert lines[0] == ["name", "rows", "context", "behaviour", "anomalies", "what it is"]
+    assert lines[0] == ["name", "rows", "context", "behavior", "anomalies", "description"]
     assert [line[0] for line in lines[1:]] == datasets.names()
     assert ["Abalone", "4177", "4", "5", "100"] in [line[:5] for line in lines]
     assert ["football", "532", "6", "2", ""] in [line[:5] for line in lines]
@@ -478,7 +520,7 @@ def test_the_list_of_data_sets_in_a_pipe_is_plain(tmp_path: Path) -> None:
 def test_the_list_of_data_sets_fits_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests that a person gets a table no wider than the terminal, with names and numbers whole."""
+    """Tests that the table on a terminal is not too wide, and that names and numbers are not cut off."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
@@ -492,7 +534,7 @@ def test_the_list_of_data_sets_fits_a_terminal(
 
 
 def test_public_names_are_found_when_needed() -> None:
-    """Tests that the package offers its names although it imports them late, and no others."""
+    """Tests that the package has its public names, although it imports them lazily, and no others."""
     import paribus
 
     assert {"QCAD", "ConditionalSurprise", "gower_neighbors", "load", "__version__"} <= set(dir(paribus))
@@ -503,7 +545,7 @@ def test_public_names_are_found_when_needed() -> None:
 
 
 def test_gzip_through_a_pipe(days: Path) -> None:
-    """Tests that a compressed table on standard input is read as a file of it is."""
+    """Tests that a compressed table can be read from standard input."""
     packed = gzip.compress(days.read_bytes())
     command = [COMMAND, "detect", "-", "-c", "month,elevation,zone", "-b", "temperature", "--n-trees", "2"]
     result = subprocess.run(command, input=packed, capture_output=True, check=False)

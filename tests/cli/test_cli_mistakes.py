@@ -1,4 +1,4 @@
-"""Mistakes, interrupts and full disks: what the `paribus` command says, and what it leaves behind."""
+"""Mistakes, interrupts and full disks: the messages of the `paribus` command, and the files it leaves behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from paribus import QCAD
 from paribus._common import atomic_files as files
 from paribus.cli.outputs import check_outputs
-from tests.support.running import COMMAND, QUICK, ROLES, invoke, run, scores_of
+from tests.support.running import COMMAND, QUICK, QUICK_OPTIONS, ROLES, fitted, for_each_method, invoke, run
 
 
 @pytest.mark.parametrize(
@@ -27,22 +27,22 @@ from tests.support.running import COMMAND, QUICK, ROLES, invoke, run, scores_of
     [
         (["detect"], "Missing argument 'FILE'"),
         (["detect", "none.csv"], "there is no file none.csv"),
-        (["detect", ""], "the name of the file is empty: name one"),
+        (["detect", ""], "the file name is empty: give one"),
         (["detect", "."], "is a folder"),
         (["detect", "DAYS", "--nonsense"], "No such option: --nonsense"),
-        (["detect", "DAYS", "-b", "rain"], "say which columns are the circumstances"),
-        (["detect", "DAYS", "--json"], "say which columns are the circumstances"),
+        (["detect", "DAYS", "-b", "rain"], "choose the contextual columns with --context"),
+        (["detect", "DAYS", "--json"], "choose the contextual columns with --context"),
         (["detect", "DAYS", "-c", "mont", "-b", "rain"], "--context: there is no column 'mont': did you mean 'month'?"),
         (
             ["detect", "DAYS", "-c", "month", "-b", "Rain"],
             "--behavior: there is no column 'Rain': did you mean 'rain'?",
         ),
         (["detect", "DAYS", "-c", "month", "--id", "no"], "--id: there is no column 'no'"),
-        (["detect", "DAYS", "-c", "month", "--id", "month"], "cannot be context or behaviour too"),
+        (["detect", "DAYS", "-c", "month", "--id", "month"], "cannot be contextual or behavioral"),
         (["detect", "DAYS", "-c", "month", "-b", "zone"], "column 'zone' has 'coast', and no numbers at all"),
         (
             ["detect", "DAYS", "-c", "month", "-b", "month"],
-            "named both contextual and behavioural|and no numbers at all",
+            "named both contextual and behavioral|and no numbers at all",
         ),
         (["detect", "DAYS", "-c", "month", "--categorical", "rain"], "only contextual columns can be categorical"),
         (["detect", "DAYS", "-c", "month", "--clip", "much"], "--clip is 'much': it must be a number or none"),
@@ -57,25 +57,28 @@ from tests.support.running import COMMAND, QUICK, ROLES, invoke, run, scores_of
             "--random-state is 1.5: it must be a whole number",
         ),
         (["detect", "DAYS", "-c", "month", "--random-state", "-1"], "--random-state is -1: it must be a whole number"),
-        (["detect", "DAYS", "-c", ""], "--context names no column: say --context COLUMN,COLUMN"),
-        (["detect", "DAYS", "-c", "month", "-b", " , "], "--behavior names no column: say --behavior COLUMN,COLUMN"),
+        (["detect", "DAYS", "-c", ""], "--context names no column: use --context COLUMN,COLUMN"),
+        (["detect", "DAYS", "-c", "month", "-b", " , "], "--behavior names no column: use --behavior COLUMN,COLUMN"),
         (["detect", "DAYS", "-c", "month", "--categorical", ""], "--categorical names no column"),
         (["detect", "DAYS", "-c", "month", "--top", "0"], "--top"),
         (["detect", "DAYS", "-c", "month", "--out", "s.xls"], "its name must end in one of .csv"),
         (["detect", "DAYS", "-c", "month", "--out", "no/s.csv"], "there is no folder 'no'"),
-        (["detect", "DAYS", "-c", "month", "--out", "DAYS"], "would replace"),
-        (["detect", "DAYS", "-c", "month", "--out", "s.csv", "--report", "s.csv"], "would replace the file of --out"),
+        (["detect", "DAYS", "-c", "month", "--out", "DAYS"], "would overwrite"),
+        (["detect", "DAYS", "-c", "month", "--out", "s.csv", "--report", "s.csv"], "would overwrite the file of --out"),
         (["detect", "DAYS", "-c", "month", "--report", "."], "it is a folder"),
-        (["detect", "DAYS", "-c", "month", "--report", "-"], "cannot write '-': the report is a web page, so its name"),
+        (
+            ["detect", "DAYS", "-c", "month", "--report", "-"],
+            "cannot write '-': the report is an HTML page, so its name",
+        ),
         (["detect", "DAYS", "-c", "month", "--report", "r.pdf"], "so its name must end in .html or .htm"),
         (["demo", "--report", "r.pdf"], "so its name must end in .html or .htm"),
-        (["explain", "DAYS", *ROLES, "--row", "1", "--format", "svg"], "--format is for pictures: --plots FOLDER"),
+        (["explain", "DAYS", *ROLES, "--row", "1", "--format", "svg"], "--format needs --plots FOLDER"),
         (["explain", "DAYS", *ROLES, "--row", "300", "--plots", "new"], "there is no row 300"),
-        (["detect", "DAYS", "--sql", "days"], "--sql needs the address of a database"),
+        (["detect", "DAYS", "--sql", "days"], "--sql needs the URL of a database"),
         (["explain", "DAYS", *ROLES], "Missing option '--row'"),
         (["explain", "DAYS", *ROLES, "--row", "300"], "there is no row 300: rows are numbered from 0 to 299"),
-        (["explain", "DAYS", *ROLES, "--row", "s30x", "--id", "station"], "names no row s30x: did you mean s30"),
-        (["explain", "DAYS", *ROLES, "--row", "1", "--plots", "DAYS"], "is a file, and a folder is needed"),
+        (["explain", "DAYS", *ROLES, "--row", "s30x", "--id", "station"], "has no row s30x: did you mean s30"),
+        (["explain", "DAYS", *ROLES, "--row", "1", "--plots", "DAYS"], "is a file, not a folder"),
         (["explain", "DAYS", *ROLES, "--row", "1", "--format", "gif"], "it must be one of svg, png, pdf"),
         (["fit", "DAYS", *ROLES], "Missing option '--model'"),
         (["nonsense"], "No such command 'nonsense'"),
@@ -97,7 +100,7 @@ def test_mistakes_get_one_line_and_code_2(
 
 
 def test_mistakes_of_the_installed_command(days: Path, tmp_path: Path) -> None:
-    """Tests the exit code and the one line once in a process of its own, and the traceback that --debug adds."""
+    """Tests the exit code and the message of the installed command, and the traceback that --debug shows."""
     bad = tmp_path / "bad.csv"
     bad.write_text("month,rain\nMay,1\nJune\n")
     result = run("detect", "bad.csv", "-c", "month", "-b", "rain", cwd=tmp_path)
@@ -110,7 +113,7 @@ def test_mistakes_of_the_installed_command(days: Path, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_old_file(days: Path, tmp_path: Path) -> None:
-    """Tests that a write that the system stops keeps the old scores, and leaves nothing half-written."""
+    """Tests that a failed write keeps the old scores, and leaves no other file behind."""
     (tmp_path / "s.csv").write_text("old")
     limited = f"ulimit -f 8; trap '' XFSZ; exec {COMMAND} detect {days} {' '.join(ROLES + QUICK)} --out s.csv"
     result = subprocess.run(["bash", "-c", limited], cwd=tmp_path, capture_output=True, text=True)
@@ -124,10 +127,10 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_file(days: Path, tmp_path: P
 def test_a_full_disk_leaves_no_folder_and_prints_nothing(
     days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests that pictures that cannot all be saved leave what was there before, and that this is known first."""
+    """Tests that if one picture cannot be saved, no new file or folder is left behind, and nothing is printed."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "137-behaviour.svg").write_text("old")
+    (tmp_path / "old" / "137-behavior.svg").write_text("old")
     flush, flushed = files._flush_to_disk, []
 
     def flush_until_full(draft: Path) -> None:
@@ -142,21 +145,21 @@ def test_a_full_disk_leaves_no_folder_and_prints_nothing(
         assert (code, out) == (2, "")
         assert err.splitlines()[-1] == f"paribus: cannot write '{folder}/137-context.svg': no space left on device"
     assert os.listdir(tmp_path) == ["old"]
-    assert os.listdir(tmp_path / "old") == ["137-behaviour.svg"]
+    assert os.listdir(tmp_path / "old") == ["137-behavior.svg"]
 
 
 def test_the_demo_replaces_only_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: Path) -> None:
-    """Tests that a file of somebody's own that is called as the demo's report stays."""
+    """Tests that a file with the name of the demo's report is replaced only if it is a report."""
     path = tmp_path / "paribus-demo.html"
     path.write_text("<!doctype html><title>My own notes on paribus</title>")
     monkeypatch.chdir(tmp_path)
     code, out, err = invoke("demo")
     assert (code, out) == (2, "")
-    assert err == ("paribus: paribus-demo.html is there already and is not a report of paribus: say --report PATH\n")
+    assert err == "paribus: paribus-demo.html exists and is not a paribus report: use --report PATH\n"
     assert "My own notes" in path.read_text()
-    scores_of(days).report(path, n_rows=1)
+    fitted().report(path, n_rows=1)
     assert invoke("demo")[0] == 0
-    assert "Strange days" in path.read_text()
+    assert "Unusual days" in path.read_text()
 
 
 def start_long_run(days: Path, folder: Path) -> subprocess.Popen[str]:
@@ -168,7 +171,7 @@ def start_long_run(days: Path, folder: Path) -> subprocess.Popen[str]:
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    # Until the library is loaded: interrupts before that are Python's own.
+    # Waits until the engine is loaded.
     maps = Path(f"/proc/{process.pid}/maps")
     deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline and "_core" not in maps.read_text():
@@ -176,13 +179,15 @@ def start_long_run(days: Path, folder: Path) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
 @pytest.mark.parametrize(
     ("number", "code", "message"),
     [(signal.SIGINT, 130, "paribus: interrupted\n"), (signal.SIGTERM, 143, ""), (signal.SIGHUP, 129, "")],
 )
-def test_an_interrupt_ends_it_with_one_line(days: Path, tmp_path: Path, number: int, code: int, message: str) -> None:
-    """Tests that Ctrl-C, a kill and a closed terminal end a long run soon, and leave no half-written file."""
+def test_an_interrupt_ends_the_command_with_one_line(
+    days: Path, tmp_path: Path, number: int, code: int, message: str
+) -> None:
+    """Tests that Ctrl-C, SIGTERM and a closed terminal end a long run soon, and leave no file behind."""
     process = start_long_run(days, tmp_path)
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
@@ -194,7 +199,7 @@ def test_an_interrupt_ends_it_with_one_line(days: Path, tmp_path: Path, number: 
     ("number", "module"), [("SIGINT", "typer"), ("SIGINT", "numpy"), ("SIGINT", "sklearn"), ("SIGHUP", "sklearn")]
 )
 def test_an_interrupt_while_code_is_loaded(days: Path, tmp_path: Path, module: str, number: str) -> None:
-    """Tests that a signal in the middle of an import is one line at most, and not an error of some library."""
+    """Tests that a signal during an import gives one line at most, and not an error of some library."""
     (tmp_path / f"{module}.py").write_text(
         f"""import os, signal
 try:
@@ -207,11 +212,12 @@ except BaseException:
     assert result.stderr == ("paribus: interrupted\n" if number == "SIGINT" else "")
 
 
+@for_each_method
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_draft_is_removed_however_the_write_is_stopped(
-    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    method: str, days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Tests that a signal while the scores are written leaves the old file and nothing else, unless it is ignored."""
+    """Tests that a signal during the write leaves the old file and nothing else, unless the signal is ignored."""
     (tmp_path / "s.csv").write_text("old")
     seen: list[list[str]] = []
 
@@ -222,12 +228,12 @@ def test_a_draft_is_removed_however_the_write_is_stopped(
         return text
 
     monkeypatch.setattr("paribus.io.writing.delimited.safe_text", stop)
-    arguments = ["detect", days, *ROLES, *QUICK, "--out", tmp_path / "s.csv"]
+    arguments = ["detect", days, *ROLES, *QUICK_OPTIONS[method], "--out", tmp_path / "s.csv"]
     assert invoke(*arguments)[0] == 128 + number
     assert len(seen[0]) == 2
     assert (tmp_path / "s.csv").read_text() == "old"
     assert os.listdir(tmp_path) == ["s.csv"]
-    # As nohup does it.
+    # Ignored, as with nohup.
     seen.clear()
     before = signal.signal(number, signal.SIG_IGN)
     try:
@@ -237,9 +243,9 @@ def test_a_draft_is_removed_however_the_write_is_stopped(
     assert (tmp_path / "s.csv").read_text() != "old"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that only Linux has")
 def test_a_full_disk_behind_the_output_is_one_line() -> None:
-    """Tests that what cannot be printed is an error with one line that says where."""
+    """Tests that a full disk behind standard output is reported in one line."""
     with open("/dev/full", "w") as full:
         result = subprocess.run([COMMAND, "datasets"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert (result.returncode, result.stderr) == (
@@ -250,7 +256,7 @@ def test_a_full_disk_behind_the_output_is_one_line() -> None:
 
 @pytest.mark.parametrize("place", ["value", "name"])
 def test_debug_may_be_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """Tests that a column or a file called --debug is one, and that the option is understood behind any command."""
+    """Tests that a column or a file can be called --debug, and that the option works after any command."""
     name = "--debug" if place == "name" else "t.csv"
     (tmp_path / name).write_text("--debug,x\n" + "".join(f"{row % 3},{row}\n" for row in range(30)))
     monkeypatch.chdir(tmp_path)
@@ -261,8 +267,8 @@ def test_debug_may_be_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pl
         invoke("detect", "none.csv", "--debug")
 
 
-def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
-    """Tests that a closed pipe ends the command without a word."""
+def test_a_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
+    """Tests that the command ends silently if the reader of its output is gone."""
     script = f"{COMMAND} datasets | true; exit ${{PIPESTATUS[0]}}"
     result = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert result.stderr == ""
@@ -283,9 +289,9 @@ def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
         ("DAYS ROLES >&- 2>&-", 2, ""),
     ],
 )
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that only Linux has")
 def test_closed_streams(days: Path, tmp_path: Path, rest: str, code: int, message: str) -> None:
-    """Tests that a closed output is an error if there is something to print, and a closed standard error never is."""
+    """Tests that a closed output is an error if there is something to print, and that closed standard error is not."""
     words = rest.replace("DAYS", str(days)).replace("ROLES", " ".join(ROLES + QUICK))
     result = subprocess.run(["bash", "-c", f"{COMMAND} detect {words}"], cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == code, result.stderr
@@ -294,22 +300,22 @@ def test_closed_streams(days: Path, tmp_path: Path, rest: str, code: int, messag
     assert "Traceback" not in result.stderr
 
 
-def test_no_file_is_taken_for_a_closed_stream(days: Path, tmp_path: Path) -> None:
-    """Tests that the file of scores is whole where its number could be that of a stream."""
+def test_no_file_is_mistaken_for_a_closed_stream(days: Path, tmp_path: Path) -> None:
+    """Tests that the file of scores is complete although its file number could be that of a closed stream."""
     arguments = f"{days} {' '.join(ROLES + QUICK)} --out s.csv"
     subprocess.run(["bash", "-c", f"{COMMAND} detect {arguments} <&- 2>&-"], cwd=tmp_path, capture_output=True)
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 301
 
 
-def test_what_is_read_is_never_replaced(days: Path, tmp_path: Path) -> None:
-    """Tests standard input that comes from the file to be written, a database with options, and a query that writes."""
+def test_inputs_are_never_overwritten(days: Path, tmp_path: Path) -> None:
+    """Tests standard input from the output file, a database URL with options, and a statement that writes."""
     table = tmp_path / "in.csv"
     table.write_bytes(days.read_bytes())
     with table.open("rb") as stream:
         command = [COMMAND, "detect", "-", "-c", "month", "-b", "rain", "--out", str(table)]
         result = subprocess.run(command, stdin=stream, capture_output=True, text=True, check=False)
     assert result.returncode == 2
-    assert "would replace the table that is read" in result.stderr
+    assert "would overwrite the input" in result.stderr
     assert table.read_bytes() == days.read_bytes()
     database = tmp_path / "w.db"
     with sqlite3.connect(database) as connection:
@@ -326,9 +332,9 @@ def test_what_is_read_is_never_replaced(days: Path, tmp_path: Path) -> None:
 
 CELLS: dict[str, Callable[[int], object]] = {
     "numbers": lambda row: row % 7,
-    "points in time": lambda row: f"2026-01-{1 + row % 28:02}",
+    "timestamps": lambda row: f"2026-01-{1 + row % 28:02}",
     "text": lambda row: f"k{row % 3}",
-    "truth values": lambda row: ("true", "FALSE")[row % 2],
+    "booleans": lambda row: ("true", "FALSE")[row % 2],
 }
 
 
@@ -337,11 +343,12 @@ def write_kind(path: Path, kind: str) -> Path:
     return path
 
 
+@for_each_method
 @pytest.mark.parametrize("held", CELLS)
-def test_a_column_that_has_changed_its_kind_is_refused(tmp_path: Path, held: str) -> None:
-    """Tests that a model scores the table it was made of, and names a column that holds something else now."""
+def test_a_column_of_another_kind_is_an_error(method: str, tmp_path: Path, held: str) -> None:
+    """Tests that a model scores the table it was fitted to, and rejects other kinds of values."""
     path, model = tmp_path / "t.csv", tmp_path / "m"
-    assert invoke("fit", write_kind(path, held), "-c", "c", "-b", "x", "-m", model, *QUICK)[0] == 0
+    assert invoke("fit", write_kind(path, held), "-c", "c", "-b", "x", "-m", model, *QUICK_OPTIONS[method])[0] == 0
     for holds in CELLS:
         code, out, err = invoke("score", model, write_kind(path, holds), "--top", 1)
         if holds == held:
@@ -352,10 +359,11 @@ def test_a_column_that_has_changed_its_kind_is_refused(tmp_path: Path, held: str
         assert err.startswith(f"paribus: column 'c' held {held} at fit and holds {holds} here: ")
 
 
+@for_each_method
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
-def test_one_word_for_all_is_no_new_category(days: Path, tmp_path: Path, name: str) -> None:
-    """Tests that truth values where texts were are refused, one for all rows too, and one among texts is not."""
-    assert invoke("fit", days, *ROLES, *QUICK, "-m", tmp_path / "m")[0] == 0
+def test_booleans_in_a_column_of_text_are_an_error(method: str, days: Path, tmp_path: Path, name: str) -> None:
+    """Tests that booleans in place of text are an error, and that a boolean among text is not."""
+    assert invoke("fit", days, *ROLES, *QUICK_OPTIONS[method], "-m", tmp_path / "m")[0] == 0
     row = {"month": "May", "elevation": 100, "zone": True, "temperature": 9, "rain": 1, "wind": 3}
     for zones, code in (([True, True], 2), ([True, "coast"], 0)):
         rows = [row | {"zone": zone} for zone in zones]
@@ -365,11 +373,11 @@ def test_one_word_for_all_is_no_new_category(days: Path, tmp_path: Path, name: s
         (tmp_path / name).write_text("\n".join(lines))
         found, _, err = invoke("score", tmp_path / "m", tmp_path / name)
         assert found == code, err
-        assert ("column 'zone' held text at fit and holds truth values here" in err) == (code == 2)
+        assert ("column 'zone' held text at fit and holds booleans here" in err) == (code == 2)
 
 
 def test_without_anomalies_there_is_advice(tmp_path: Path) -> None:
-    """Tests that one who sees no flagged row is told how to flag some, where that depends on an option."""
+    """Tests that if no row is flagged, the message names the option that flags some, if there is one."""
     path = tmp_path / "t.csv"
     path.write_text("a,x,y\n" + "".join(f"{row},{row % 7 + 0.5},{row * 2}\n" for row in range(60)))
     roles = ["-c", "a", "-b", "x,y", "--n-trees", 5]
@@ -384,8 +392,8 @@ def test_without_anomalies_there_is_advice(tmp_path: Path) -> None:
     assert "contamination" not in err
 
 
-def test_truth_values_are_the_same_in_every_format(tmp_path: Path) -> None:
-    """Tests that a model of truth values from Python knows how text spells them, and that a blank is missing."""
+def test_booleans_are_the_same_in_every_format(tmp_path: Path) -> None:
+    """Tests that a model that was fitted to booleans in Python recognizes their spelling in text."""
     rows = [(row % 2 == 0, float(row % 5)) for row in range(40)]
     detector = QCAD(["c"], ["x"], n_trees=2).fit({"c": [c for c, _ in rows], "x": [x for _, x in rows]})
     detector.save(tmp_path / "m")
@@ -399,7 +407,7 @@ def test_truth_values_are_the_same_in_every_format(tmp_path: Path) -> None:
 
 
 def test_a_column_without_values_is_noted(days: Path, tmp_path: Path) -> None:
-    """Tests that rows are scored without a column that is wholly missing, and that this is said."""
+    """Tests that rows are scored without a column that has no values, with a note."""
     assert invoke("fit", days, *ROLES, *QUICK, "-m", tmp_path / "m")[0] == 0
     lines = [line.split(",") for line in days.read_text().splitlines()]
     for name in ("elevation", "zone", "rain"):
@@ -418,8 +426,8 @@ def test_a_column_without_values_is_noted(days: Path, tmp_path: Path) -> None:
         assert "like it in nothing;" in err
 
 
-def test_names_that_parquet_cannot_hold_are_refused_before_the_work(tmp_path: Path) -> None:
-    """Tests that nothing is fitted or scored if the file of scores could not be written."""
+def test_names_that_parquet_cannot_hold_are_an_error_before_the_fit(tmp_path: Path) -> None:
+    """Tests that nothing is fitted or scored if the scores cannot be written."""
     path = tmp_path / "t.csv"
     path.write_text("c,rain,Rain\n" + "".join(f"{row % 3},{row},{row}\n" for row in range(30)))
     assert invoke("fit", path, "-c", "c", "-m", tmp_path / "m", "--n-trees", 2)[0] == 0
@@ -435,8 +443,8 @@ def test_names_that_parquet_cannot_hold_are_refused_before_the_work(tmp_path: Pa
     assert invoke("detect", path, "-c", "c", "-b", "rain", "--out", tmp_path / "s.parquet")[0] == 0
 
 
-def test_the_library_speaks_as_the_shell_does(days: Path, tmp_path: Path) -> None:
-    """Tests that parameters are called by their options, rows are rows, and a model of an array is explained."""
+def test_messages_of_the_library_name_options(days: Path, tmp_path: Path) -> None:
+    """Tests that messages name options instead of parameters, and that the model of an array is an error."""
     lines = days.read_text().splitlines()
     (tmp_path / "t.csv").write_text("\n".join(lines[:2]))
     err = invoke("detect", tmp_path / "t.csv", *ROLES)[2]
@@ -451,11 +459,11 @@ def test_the_library_speaks_as_the_shell_does(days: Path, tmp_path: Path) -> Non
     QCAD([0], [1], n_trees=2).fit(np.random.default_rng(0).random((20, 2))).save(tmp_path / "m")
     code, out, err = invoke("score", tmp_path / "m", days)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("paribus: m was made from a table without column names")
+    assert err.startswith("paribus: m was fitted to a table without column names")
 
 
-def test_odd_bytes_in_file_names_can_be_seen_and_typed(days: Path, tmp_path: Path) -> None:
-    """Tests that a name that is no text works for every file, and that messages show it so that it can be typed."""
+def test_undecodable_file_names_can_be_seen_and_typed(days: Path, tmp_path: Path) -> None:
+    """Tests that an undecodable file name works for every file, and that messages show it so that it can be typed."""
     name = os.fsdecode(b"a'\\\xff\xe9.csv")
     (tmp_path / name).write_bytes(days.read_bytes())
     code, out, _ = invoke("detect", tmp_path / name)
@@ -473,8 +481,8 @@ def test_odd_bytes_in_file_names_can_be_seen_and_typed(days: Path, tmp_path: Pat
         assert (tmp_path / (name + suffix)).stat().st_size > 0
 
 
-def test_a_model_through_a_pipe_is_explained(days: Path) -> None:
-    """Tests that a model in a pipe, which cannot be read here and there, is one line."""
+def test_a_model_in_a_pipe_is_an_error(days: Path) -> None:
+    """Tests that a model in a pipe, which has no random access, is an error in one line."""
     result = subprocess.run(
         ["bash", "-c", f"{COMMAND} score <(echo PK) {days}"], capture_output=True, text=True, check=False
     )
@@ -494,14 +502,14 @@ def test_a_model_through_a_pipe_is_explained(days: Path) -> None:
         ("postgresql:///w.db", False),
     ],
 )
-def test_a_database_that_is_read_is_not_replaced(
+def test_a_database_that_is_read_is_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, is_refused: bool
 ) -> None:
-    """Tests that the file behind the address of a database is known, however the address is written."""
+    """Tests that the file of a database is recognized in any form of its URL."""
     monkeypatch.chdir(tmp_path)
     source = source.replace("/FOLDER", str(tmp_path))
     if is_refused:
-        with pytest.raises(ValueError, match=r"--out w.db would replace .*, which is read: choose another name"):
+        with pytest.raises(ValueError, match=r"--out w.db would overwrite the input .*: choose another name"):
             check_outputs([source], {"--out": Path("w.db")})
     else:
         check_outputs([source], {"--out": Path("w.db")})

@@ -18,7 +18,7 @@ PAGES = [page.name for page in sorted(FOLDER.glob("*.md")) if "```console" in pa
 
 
 def examples(page: str) -> list[tuple[str, str]]:
-    """Commands, and what the page shows of their output."""
+    """The commands on a page, and the output that it shows."""
     found = []
     for block in re.findall(r"```console\n(.*?)```", (FOLDER / page).read_text(encoding="utf-8"), re.DOTALL):
         for command, output in re.findall(r"\$ (.*?)\n(.*?)(?=\$ |\Z)", block, re.DOTALL):
@@ -34,7 +34,7 @@ def test_the_pages_have_examples() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_the_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that every command on a page succeeds and prints what the page shows, up to spaces and dots."""
+    """Tests that each command on a page succeeds and prints what the page shows, except for spaces and ellipses."""
     days = write_table(tmp_path / "days.csv")
     text = days.read_text().splitlines()
     lines = [line.split(",") for line in text]

@@ -1,4 +1,4 @@
-"""What a person sees at a terminal of any width, and a program in a pipe."""
+"""Output on terminals of any width, and names of picture files."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.console import Console
 
 from paribus.cli.pictures import file_stem
 from paribus.output.console import Grid
+from paribus.output.tables import BEHAVIOR_HEADINGS
 from tests.support.running import QUICK, ROLES, in_terminal, invoke, write_table
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -33,8 +34,8 @@ GRID = Grid(
 )
 
 
-def test_a_table_becomes_a_list_where_it_has_no_room() -> None:
-    """Tests that both have all the words, and that no line is wider than the terminal."""
+def test_a_table_that_does_not_fit_becomes_a_list() -> None:
+    """Tests that the list has all words of the table, in lines that fit."""
     assert drawn(GRID, 80)[1].split() == ["row", "score", "mostly", "for", "its", "why"]
     assert drawn(GRID, 40) == [
         "",
@@ -55,8 +56,8 @@ def test_a_table_becomes_a_list_where_it_has_no_room() -> None:
     st.lists(st.lists(st.text("ab [red]…", max_size=30), min_size=3, max_size=3), min_size=1, max_size=4),
     st.integers(12, 90),
 )
-def test_no_letter_is_lost_at_any_width(rows: list[list[str]], width: int) -> None:
-    """Tests that nothing is cut, whatever the cells hold: markup is text."""
+def test_no_character_is_lost_at_any_width(rows: list[list[str]], width: int) -> None:
+    """Tests that no cell is cut off, and that markup in cells is ordinary text."""
     lines = drawn(Grid(("x", "y", "z"), rows, wrapped=("z",)), width)
     assert max(map(len, lines)) <= width
     letters = sorted("".join("".join(row) for row in rows).replace(" ", ""))
@@ -76,7 +77,7 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [("detect", 40), ("detect", 60), ("explain", 40), ("explain", 60), ("overview", 40), ("demo", 60)],
 )
 def test_narrow_terminals(command: str, columns: int, days: Path, tmp_path: Path) -> None:
-    """Tests that nothing is wider than the terminal, that no value is cut, and that words stay whole."""
+    """Tests that lines fit the terminal, that no value is cut off, and that words are not broken."""
     arguments: dict[str, list[object]] = {
         "detect": ["detect", days, *ROLES, *QUICK, "--id", "station", "--top", 2],
         "explain": ["explain", days, *ROLES, *QUICK, "--row", 137],
@@ -85,22 +86,22 @@ def test_narrow_terminals(command: str, columns: int, days: Path, tmp_path: Path
     }
     shown = CODES.sub("", in_terminal(*arguments[command], cwd=tmp_path, COLUMNS=str(columns)))
     lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\r\n")]
-    # A command to copy, and the path of a file, stay in one piece.
+    # Commands to copy and paths of files are not broken.
     lines = [line for line in lines if "  paribus detect" not in line and "report is" not in line]
     assert max(map(len, lines)) <= columns
     assert "…" not in "".join(lines)
     words = set(re.findall(r"\w+", " ".join(lines)))
     whole = {
         "detect": {"s137", "temperature", "comparable", "between"},
-        "explain": {"behaviour", "temperature", "elevation", "comparable"},
+        "explain": {BEHAVIOR_HEADINGS[0], "temperature", "elevation", "comparable"},
         "overview": {"temperature", "categories", "distinct", "station"},
-        "demo": {"temperature", "inland", "1204", "strangest"},
+        "demo": {"temperature", "inland", "1204", "unusual"},
     }[command]
     assert whole <= words
 
 
-def test_without_anomalies_the_highest_score_is_said(tmp_path: Path) -> None:
-    """Tests that a threshold above all scores is told with the highest of them."""
+def test_without_anomalies_the_highest_score_is_shown(tmp_path: Path) -> None:
+    """Tests that if no score is above the threshold, both the threshold and the highest score are shown."""
     table = tmp_path / "calm.csv"
     table.write_text("a,x,y\n" + "".join(f"{i},{i % 7}.5,{2 * i}\n" for i in range(60)))
     _, _, notes = invoke("detect", table, "-c", "a", "-b", "x,y", "--n-trees", 5)
@@ -110,8 +111,8 @@ def test_without_anomalies_the_highest_score_is_said(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_no_two_rows_share_a_picture(one: str, other: str) -> None:
-    """Tests that names that differ have files that differ on any system, also in case and in how accents are coded."""
+def test_different_rows_have_different_files(one: str, other: str) -> None:
+    """Tests that different names give different file names, even on systems that ignore case."""
     if one != other:
         assert file_stem(one).casefold() != file_stem(other).casefold()
     assert re.fullmatch(r"[\w][\w.-]*", file_stem(one))
@@ -119,6 +120,6 @@ def test_no_two_rows_share_a_picture(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [("ид 1", "№ 1"), ("a/b", "a?b"), ("Zell", "zell"), ("é", "e\u0301")])
-def test_names_that_look_alike_have_pictures_of_their_own(one: str, other: str) -> None:
-    """Tests other alphabets, signs that no file may have, case, and accents."""
+def test_similar_names_have_different_files(one: str, other: str) -> None:
+    """Tests other alphabets, characters that file names cannot have, case, and accents."""
     assert file_stem(one).casefold() != file_stem(other).casefold()

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all."""
+"""Atomic writes: completely, or not at all."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from paribus._common import atomic_files as files
 from paribus._common.atomic_files import atomic_write, check_writable
 
 
-def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:
-    """Tests that the old content is there until the end of the block, and the new one after it, and nothing else."""
+def test_the_file_is_replaced_when_it_is_complete(tmp_path: Path) -> None:
+    """Tests that the old content is there until the end of the block, then the new one, and no other file."""
     path = tmp_path / "out.txt"
     path.write_bytes(b"old")
     path.chmod(0o640)
@@ -31,7 +31,7 @@ def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:
 
 
 def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
-    """Tests that a new file may be read by whoever may read other new files."""
+    """Tests that a new file has the permissions of any other new file."""
     with atomic_write(tmp_path / "ours") as file:
         file.write(b"x")
     (tmp_path / "plain").write_bytes(b"x")
@@ -42,12 +42,12 @@ def test_a_new_file_has_the_usual_permissions(tmp_path: Path) -> None:
     ("error", "message"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), "cannot write .*no space left on device"),
-        (RuntimeError("half-way"), "half-way"),
+        (RuntimeError("halfway"), "halfway"),
         (KeyboardInterrupt("stop"), "stop"),
     ],
 )
 def test_a_failure_leaves_the_old_file(tmp_path: Path, error: BaseException, message: str) -> None:
-    """Tests that whatever goes wrong while writing, the old file is as it was and no other is left behind."""
+    """Tests that an error during the write leaves the old file unchanged, and no other file."""
     path = tmp_path / "out.txt"
     path.write_bytes(b"old")
 
@@ -64,10 +64,10 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, error: BaseException, mes
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("write", [False, True])
-def test_a_signal_while_a_draft_is_there_leaves_nothing(
+def test_a_signal_leaves_no_draft_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, write: bool
 ) -> None:
-    """Tests that a signal between the making and the removal of a draft leaves no file, and is heard."""
+    """Tests that a signal while a draft exists leaves no file behind, and is handled."""
     create, created = files._create, []
 
     def create_and_interrupt(draft: Path) -> int:
@@ -91,7 +91,7 @@ def test_a_signal_while_a_draft_is_there_leaves_nothing(
     finally:
         signal.signal(number, before)
     assert len(created) == 1
-    # Whatever is still at work is through when its thread is.
+    # Cleanup that is still running is done when its thread ends.
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and thread.name.startswith("ThreadPoolExecutor"):
             thread.join()
@@ -99,7 +99,7 @@ def test_a_signal_while_a_draft_is_there_leaves_nothing(
 
 
 def test_a_killed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    """Tests that a process that is killed half-way leaves the old file."""
+    """Tests that a process that is killed during the write leaves the old file unchanged."""
     path = tmp_path / "out.txt"
     path.write_bytes(b"old")
     script = (
@@ -114,7 +114,7 @@ def test_a_killed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    """Tests that writing to a link changes the file that it points to."""
+    """Tests that writing to a symbolic link replaces the file that it points to."""
     (tmp_path / "there").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "there" / "out.txt")
     with atomic_write(tmp_path / "link") as file:
@@ -123,16 +123,16 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "there" / "out.txt").read_bytes() == b"new"
 
 
-def test_a_device_is_written_to_and_not_replaced() -> None:
-    """Tests that a device stays what it is."""
+def test_a_device_is_not_replaced() -> None:
+    """Tests that writing to a device does not replace it by a file."""
     with atomic_write(os.devnull) as file:
         file.write(b"gone")
     assert not Path(os.devnull).is_file()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that only Linux has")
 def test_a_full_device_is_named() -> None:
-    """Tests that an error of a device names it, too."""
+    """Tests that the message about a full device has its name."""
     with (
         pytest.raises(OSError, match=r"^cannot write '/dev/full': no space left on device$"),
         atomic_write("/dev/full") as file,
@@ -140,8 +140,8 @@ def test_a_full_device_is_named() -> None:
         file.write(b"x" * 100_000)
 
 
-def test_content_is_on_the_disk_before_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the system is told to write the draft, whole, before it takes its place."""
+def test_the_content_is_flushed_before_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the complete draft is flushed to disk before it replaces the file."""
     steps: list[tuple[str, int]] = []
     replace = os.replace
 
@@ -159,8 +159,8 @@ def test_content_is_on_the_disk_before_the_name(tmp_path: Path, monkeypatch: pyt
     assert steps == [("flush", 5), ("replace", 5)]
 
 
-def test_what_cannot_be_written_is_said_before_the_work(tmp_path: Path) -> None:
-    """Tests that a missing folder, a folder, a file in place of a folder and a bad name each give one sentence."""
+def test_unwritable_paths_give_one_sentence(tmp_path: Path) -> None:
+    """Tests a missing folder, a folder, a file in place of a folder, and invalid names."""
     (tmp_path / "file").write_bytes(b"x")
     with pytest.raises(FileNotFoundError, match=r"there is no folder '.*nowhere'"):
         check_writable(tmp_path / "nowhere" / "out.txt")
@@ -175,13 +175,13 @@ def test_what_cannot_be_written_is_said_before_the_work(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="everything is writable for root")
-def test_what_may_not_be_written_is_said_before_the_work(tmp_path: Path) -> None:
-    """Tests that a folder or a file without permission gives one sentence."""
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root can write everything")
+def test_missing_permissions_give_one_sentence(tmp_path: Path) -> None:
+    """Tests a read-only file and a read-only folder."""
     path = tmp_path / "out.txt"
     path.write_bytes(b"x")
     path.chmod(0o444)
-    with pytest.raises(PermissionError, match="may not be changed"):
+    with pytest.raises(PermissionError, match="the file exists and is read-only"):
         check_writable(path)
     tmp_path.chmod(0o555)
     with pytest.raises(PermissionError, match="permission denied"):

@@ -1,4 +1,4 @@
-"""Tables from Parquet and from databases."""
+"""Reading tables from Parquet files and databases."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.io.test_reading import plain
 
 
 def test_parquet_keeps_its_types(tmp_path: Path) -> None:
-    """Tests that numbers, moments, texts and truth values come as such, with what is missing."""
+    """Tests that numbers, timestamps, text and booleans keep their types, with missing values."""
     table = {
         "whole": pa.array([1, 2, None]),
         "number": pa.array([0.5, None, float("nan")]),
         "text": pa.array(["a", None, "b"]),
-        "truth": pa.array([True, None, False]),
-        "moment": pa.array([0, None, 1], pa.timestamp("ms")),
+        "boolean": pa.array([True, None, False]),
+        "timestamp": pa.array([0, None, 1], pa.timestamp("ms")),
         "same'\";": pa.array([1, 2, 3], pa.int32()),
     }
     pq.write_table(pa.table(table), tmp_path / "t.parquet")
@@ -31,8 +31,8 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
     assert np.array_equal(columns["whole"], [1, 2, np.nan], equal_nan=True)
     assert np.array_equal(columns["number"], [0.5, np.nan, np.nan], equal_nan=True)
     assert columns["text"].tolist() == ["a", None, "b"]
-    assert columns["truth"].tolist() == [True, None, False]
-    assert np.isnat(columns["moment"]).tolist() == [False, True, False]
+    assert columns["boolean"].tolist() == [True, None, False]
+    assert np.isnat(columns["timestamp"]).tolist() == [False, True, False]
     some = read(str(tmp_path / "t.parquet"), lambda names: Wanted(["text", "same'\";"])).columns
     assert list(some) == ["text", "same'\";"]
 
@@ -41,7 +41,7 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
     "name", ["a*.parquet", "a?.parquet", "[ab].parquet", "a{b,c}.parquet", "'; drop\".parquet", "a\\*.parquet"]
 )
 def test_file_names_are_taken_literally(tmp_path: Path, name: str) -> None:
-    """Tests that neither stars nor quotes in a file name mean anything."""
+    """Tests that wildcards and quotes in a file name have no special meaning."""
     pq.write_table(pa.table({"x": [1.0]}), tmp_path / name)
     for other in ("ab.parquet", "a.parquet", "b.parquet", "ac.parquet"):
         pq.write_table(pa.table({"x": [2.0]}), tmp_path / other)
@@ -59,15 +59,15 @@ def database(tmp_path: Path) -> str:
 
 
 def test_tables_and_queries_of_a_database(database: str) -> None:
-    """Tests that a table by its name, and a query with a colon in it, give columns."""
+    """Tests a table by its name, and a query with a colon in it."""
     assert plain(read(database, sql="two words")) == {"site": ["north", "south"], "load": [1.5, None], "n": [7.0, 8.0]}
     query = "SELECT site || ':x' AS s, n FROM \"two words\" WHERE n > 7"
     assert plain(read(database, sql=query)) == {"s": ["south:x"], "n": [8.0]}
     assert list(read(database, lambda names: Wanted(["n"]), sql="two words").columns) == ["n"]
 
 
-def test_mistakes_with_a_database_are_explained(database: str, tmp_path: Path) -> None:
-    """Tests that no table, no file, no query and no password leak each give one sentence."""
+def test_database_errors_are_one_sentence(database: str, tmp_path: Path) -> None:
+    """Tests missing tables, files and rows, statements that write, and that no password is shown."""
     for sql, message in (
         (None, "its tables are: two words"),
         ("two_words", "there is no table two_words: did you mean two words?"),
@@ -83,17 +83,17 @@ def test_mistakes_with_a_database_are_explained(database: str, tmp_path: Path) -
     with pytest.raises(FileNotFoundError, match=r"there is no database file"):
         read(f"sqlite:///{tmp_path}/none.db", sql="t")
     assert not (tmp_path / "none.db").exists()
-    for address in (
+    for url in (
         "nosuchbase://me:secret@host/db",
         "postgresql+nodriver://me:secret@host/db",
         "mysql://me:secret@host:x/db",
     ):
         with pytest.raises(ValueError, match=r"^(?!.*secret)[^\n]*$"):
-            read(address, sql="t")
+            read(url, sql="t")
 
 
 def test_databases_need_an_extra(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that without SQLAlchemy the extra to install is named."""
+    """Tests that the message names the extra to install if SQLAlchemy is missing."""
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     with pytest.raises(ValueError, match=r"pip install 'paribus\[sql\]'"):
         read(database, sql="two words")

@@ -1,4 +1,4 @@
-"""The scores of all rows as a file."""
+"""Files with the scores of all rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORES = RowScores(
 
 
 def test_csv_has_all_rows_and_no_formula(tmp_path: Path) -> None:
-    """Tests that ranks, verdicts and partial scores are there, and that no text starts like a formula."""
+    """Tests that ranks, labels and partial scores are written, and that no text starts like a formula."""
     write_columns(tmp_path / "s.csv", SCORES.columns())
     text = (tmp_path / "s.csv").read_text()
     rows = list(csv.reader(text.splitlines()))
@@ -36,14 +36,14 @@ def test_csv_has_all_rows_and_no_formula(tmp_path: Path) -> None:
     assert rows[1] == ["a;b", "5.0", "2", "normal", "5.0", ""]
     assert rows[2] == ["'=1+1", "", "", "not scored", "", ""]
     assert rows[3] == ["'-2\"", "80.5", "1", "anomaly", "80.5", "80.5"]
-    # A number is no formula.
+    # A number is not a formula.
     assert rows[4][0] == "-7"
-    # A program that splits at semicolons sees one value here, too.
+    # Quoted for programs that separate values at semicolons.
     assert '"a;b"' in text
 
 
-def test_all_formats_hold_the_same(tmp_path: Path) -> None:
-    """Tests that JSON lines and Parquet have the values of the CSV file, and nothing where a value is missing."""
+def test_all_formats_hold_the_same_values(tmp_path: Path) -> None:
+    """Tests that JSON lines and Parquet have the same values, with null where a value is missing."""
     write_columns(tmp_path / "s.jsonl", SCORES.columns())
     write_columns(tmp_path / "s.parquet", SCORES.columns())
     lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
@@ -56,15 +56,15 @@ def test_all_formats_hold_the_same(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 2
 
 
-def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
-    """Tests that the formats there are are named."""
+def test_an_unknown_suffix_is_an_error(tmp_path: Path) -> None:
+    """Tests that the message lists the known suffixes."""
     with pytest.raises(ValueError, match=r"must end in one of \.csv, \.tsv, \.parquet, \.jsonl"):
         write_columns(tmp_path / "s.xlsx", SCORES.columns())
     assert not os.listdir(tmp_path)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that an error in the middle leaves what was there, for each format."""
+    """Tests that an error during the write leaves the old file unchanged, for each format."""
     for name in ("s.csv", "s.jsonl", "s.parquet"):
         (tmp_path / name).write_text("old")
     monkeypatch.setattr("paribus.io.writing.rows.zip", lambda *_, **__: _fail(), raising=False)
@@ -76,8 +76,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     assert sorted(os.listdir(tmp_path)) == ["s.csv", "s.jsonl", "s.parquet"]
 
 
-def test_parquet_says_so_if_names_differ_only_in_case(tmp_path: Path) -> None:
-    """Tests that no column is renamed: CSV holds both, and for Parquet it is an error that leaves no file."""
+def test_parquet_rejects_names_that_differ_only_in_case(tmp_path: Path) -> None:
+    """Tests that no column is renamed: CSV holds both, and Parquet is an error that leaves no file."""
     scores = RowScores(np.array([1.0]), {"rain": np.array([1.0]), "Rain": np.array([2.0])}, 0.0)
     write_columns(tmp_path / "s.csv", scores.columns())
     assert (tmp_path / "s.csv").read_text().startswith("row,score,rank,label,partial_rain,partial_Rain\n")
@@ -88,7 +88,7 @@ def test_parquet_says_so_if_names_differ_only_in_case(tmp_path: Path) -> None:
 
 
 def test_parquet_is_drafted_in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that Parquet needs no other folder, that odd names are taken literally, and what a full disk says."""
+    """Tests that Parquet needs no other folder, that names are taken literally, and the message for a full disk."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     write_columns(tmp_path / "s.parquet", SCORES.columns())
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -117,7 +117,7 @@ except OSError as error:
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])
 def test_every_start_of_a_formula_is_guarded(start: str) -> None:
-    """Tests that whatever a spreadsheet may take for a formula gets an apostrophe, and nothing else does."""
+    """Tests that text that a spreadsheet may treat as a formula gets an apostrophe, and other text does not."""
     assert safe_text(f"{start}SUM(A1)") == f"'{start}SUM(A1)"
     assert safe_text(f"A1{start}") == f"A1{start}"
 

@@ -1,4 +1,4 @@
-"""How tests run the `paribus` command, and a table for it."""
+"""Running the `paribus` command in tests, and a table for it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,25 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 
-from paribus import QCAD, datasets
+from paribus import QCAD, ConditionalSurprise, datasets
 from paribus.cli import app as cli
 
 COMMAND = os.path.join(os.path.dirname(sys.executable), "paribus")
 ROLES = ["--context", "month,elevation,zone", "--behavior", "temperature,rain,wind"]
-QUICK = ["--method", "qcad", "--n-trees", "5", "--n-neighbors", "50"]
+QUICK_OPTIONS = {
+    "qcad": ["--method", "qcad", "--n-trees", "5", "--n-neighbors", "50"],
+    "surprise": ["--method", "surprise", "--n-trees", "5"],
+}
+"""By method: options with which a fit takes little time."""
+QUICK = QUICK_OPTIONS["qcad"]
+
+for_each_method = pytest.mark.parametrize("method", QUICK_OPTIONS)
+"""Runs a test once for each method; the test's argument `method` is its name on the command line."""
 
 
 def run(
@@ -39,7 +48,7 @@ def run(
 
 
 def invoke(*arguments: object) -> tuple[int, str, str]:
-    """Runs the command in this process: faster, where nothing depends on a process of its own."""
+    """Runs the command in this process, which is faster."""
     out, err = io.StringIO(), io.StringIO()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
@@ -57,6 +66,7 @@ def invoke(*arguments: object) -> tuple[int, str, str]:
 
 
 def write_table(path: Path, n: int = 300) -> Path:
+    """Writes the first days of the weather table, with a column of names."""
     table = datasets.load("weather").table
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -66,14 +76,17 @@ def write_table(path: Path, n: int = 300) -> Path:
     return path
 
 
-def scores_of(days: Path) -> QCAD:
-    table = datasets.load("weather").table
-    columns = {name: values[:300] for name, values in table.items()}
-    return QCAD(["month", "elevation", "zone"], ["temperature", "rain", "wind"], n_trees=5, n_neighbors=50).fit(columns)
+def fitted(method: str = "qcad") -> Any:
+    """The detector that the command with `QUICK_OPTIONS` fits to the table of `write_table`."""
+    columns = {name: values[:300] for name, values in datasets.load("weather").table.items()}
+    roles = ["month", "elevation", "zone"], ["temperature", "rain", "wind"]
+    if method == "qcad":
+        return QCAD(*roles, n_trees=5, n_neighbors=50).fit(columns)
+    return ConditionalSurprise(*roles, n_trees=5).fit(columns)
 
 
 def in_terminal(*arguments: object, cwd: Path, **environment: str) -> str:
-    """What a person sees."""
+    """Runs the installed command on a terminal, and returns what is shown there."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [COMMAND, *map(str, arguments)],

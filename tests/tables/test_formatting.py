@@ -1,4 +1,4 @@
-"""Numbers, moments and categories as a person reads them."""
+"""Formatting of numbers, timestamps and categories for people."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def written(column: list[Any], value: Any = None) -> str:
     ("column", "text"),
     [
         ([2040.0, 3100.0, 12.0], "2,040"),
-        # Years have no thousands.
+        # Years have no thousands separator.
         ([2020, 1999, 2026], "2020"),
         ([1.5, 2.0, 3.25], "1.50"),
-        # More digits than anybody reads.
+        # More digits than are significant.
         ([2832325765.1598, -1214584204.167, 152970433.2373], "2,832,325,765.2"),
         ([-0.0, 2.0], "0"),
         ([1 / 3, 2 / 3, 100.0], "0.3"),
@@ -39,7 +39,7 @@ def written(column: list[Any], value: Any = None) -> str:
         ([123456789.0, 5.0], "123,456,789"),
         ([1.2345e15, 5.0], "1,234,500,000,000,000"),
         ([1.2345e22, 5e22], "1.23e+22"),
-        # One extreme value does not decide how the others look.
+        # One extreme value does not determine the format of the others.
         ([*[round(0.37 * i, 2) for i in range(100)], 3e9], "0.00"),
         ([*[i * 1e-8 for i in range(1, 100)], 1.0], "1e-08"),
         ([2**55, 2**55 + 64, 5], "36,028,797,018,963,968"),
@@ -51,7 +51,7 @@ def written(column: list[Any], value: Any = None) -> str:
     ],
 )
 def test_numbers_have_the_precision_of_their_column(column: list[Any], text: str) -> None:
-    """Tests that values are written as their column has them: decimals, thousands, dates."""
+    """Tests the format of values by their column: decimals, thousands separators, dates."""
     assert written(column) == text
 
 
@@ -59,8 +59,8 @@ def test_numbers_have_the_precision_of_their_column(column: list[Any], text: str
     decimals=st.integers(0, 4),
     whole=st.lists(st.integers(-(10**7), 10**7), min_size=2, max_size=30),
 )
-def test_exact_values_are_written_exactly(decimals: int, whole: list[int]) -> None:
-    """Tests that a column with a few decimals loses none of them."""
+def test_exact_values_are_formatted_exactly(decimals: int, whole: list[int]) -> None:
+    """Tests that no decimals are lost in a column with few of them."""
     column = [number / 10**decimals for number in whole]
     table = Table({"column": column})
     write = ColumnFormat.fit(table, 0, table.numbers(0))
@@ -69,7 +69,7 @@ def test_exact_values_are_written_exactly(decimals: int, whole: list[int]) -> No
 
 
 def test_categories_are_short_and_on_one_line() -> None:
-    """Tests codes, empty text, and text that would run away with the line."""
+    """Tests codes, empty text, missing values, line breaks and long text."""
     write = ColumnFormat.fit(Table({"column": ["a"]}), 0, None)
     assert [write(value) for value in (1.0, True, "", None, "a\nb", "x" * 100)] == [
         "1", "True", "(empty)", "missing", "a b", "x" * 36 + "…" + "x" * 23,
@@ -77,7 +77,7 @@ def test_categories_are_short_and_on_one_line() -> None:
 
 
 def test_numbers_that_differ_look_different() -> None:
-    """Tests that a value just above a bound does not look like it."""
+    """Tests that a value just above a bound is not formatted like the bound."""
     table = Table({"column": [0.0, 0.9, 1 / 3]})
     write = ColumnFormat.fit(table, 0, table.numbers(0))
     assert (write(0.33341), write(0.33344)) == ("0.333", "0.333")
@@ -87,7 +87,7 @@ def test_numbers_that_differ_look_different() -> None:
 
 @given(st.text())
 def test_plain_text_is_one_short_visible_line(text: str) -> None:
-    """Tests that no control character or change of direction survives, and that it is bounded."""
+    """Tests that control characters and direction marks are removed, and that the length is limited."""
     line = plain(text)
     assert len(line) <= 60
     assert not any(ord(character) < 32 or character in "\u202e\u2028\x7f\x9b" for character in line)
@@ -95,7 +95,7 @@ def test_plain_text_is_one_short_visible_line(text: str) -> None:
 
 
 def test_columns_without_names() -> None:
-    """Tests that a column without a name is called by its position, and one that is called 2020 is not."""
+    """Tests that a column without a name is titled by its position, and one named 2020 by its name."""
     array, named = Table([[1.0, 2.0]]), Table({"2020": [1.0], " ": [2.0]})
     titles = [ColumnFormat.fit(table, p, table.numbers(p)).title for table in (array, named) for p in (0, 1)]
     assert titles == ["column 0", "column 1", "2020", "(no name)"]
@@ -107,7 +107,7 @@ def test_columns_without_names() -> None:
     percent=st.integers(0, 100),
 )
 def test_weighted_quantiles_are_those_of_repeated_values(values: list[int], seed: int, percent: int) -> None:
-    """Tests that whole weights are the same as having a value so many times."""
+    """Tests that a whole weight has the effect of repeating a value."""
     counts = np.random.RandomState(seed).randint(1, 5, len(values))
     repeated = np.sort(np.repeat(np.array(values, dtype=float), counts))
     expected = np.percentile(repeated, percent, method="inverted_cdf")
@@ -115,8 +115,8 @@ def test_weighted_quantiles_are_those_of_repeated_values(values: list[int], seed
 
 
 @given(st.lists(st.text(alphabet="ab c…", max_size=40), max_size=6, unique=True), st.integers(4, 20))
-def test_shortened_lines_stay_apart(lines: list[str], longest: int) -> None:
-    """Tests that different lines look different, and that all but numbered ones are as short as they must be."""
+def test_shortened_lines_stay_different(lines: list[str], longest: int) -> None:
+    """Tests that different lines stay different, and that lines are short except for a number at their end."""
     found = distinct(lines, lambda line: shortened(line, longest))
     assert len(set(found)) == len(lines)
     assert all(len(line) <= longest + 4 for line in found)
@@ -125,7 +125,7 @@ def test_shortened_lines_stay_apart(lines: list[str], longest: int) -> None:
 
 @given(st.text(st.characters(exclude_characters="…"), max_size=80), st.integers(1, 40))
 def test_shortened_text_is_short(text: str, longest: int) -> None:
-    """Tests that what is shortened has room, and begins and ends as the whole does."""
+    """Tests that shortened text is not too long, and starts and ends as the original does."""
     found = shortened(text, longest)
     assert len(found) <= longest
     first, _, last = found.partition("…")
