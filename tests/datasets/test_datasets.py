@@ -1,4 +1,4 @@
-"""The catalogue of data sets, against tables 2 and 3 of the paper."""
+"""The catalog of data sets, compared with tables 2 and 3 of the paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from paribus import QCAD, datasets
 
-# Table 3: numeric and categorical features, rows, anomalies, contextual and behavioural features.
+# Table 3: numeric and categorical features, rows, anomalies, contextual and behavioral features.
 TABLE_3 = {
     "Abalone": (8, 1, 4177, 100, 4, 5),
     "AirFoil": (6, 0, 1503, 70, 5, 1),
@@ -34,7 +34,7 @@ TABLE_3 = {
     "Toxicity": (7, 0, 908, 50, 6, 1),
     "Yacht": (7, 0, 308, 30, 6, 1),
 }
-# Where the public files or plain logic say otherwise; the notes of these sets say so too.
+# Where the public files or plain logic contradict the paper. The notes of these data sets mention it.
 OTHERWISE = {
     "ElNino": (8, 3, 19000, 200, 6, 5),
     "FishWeight": (6, 1, 159, 15, 6, 1),
@@ -67,7 +67,7 @@ def n_rows(table: dict[str, list[object]]) -> int:
 
 @pytest.mark.parametrize("name", TABLE_3)
 def test_real_sets_have_the_counts_of_table_3(name: str) -> None:
-    """Tests the counts of rows, features, roles and anomalies, and that each difference to the paper is noted."""
+    """Tests the numbers of rows, features, roles and anomalies, and that differences from the paper are noted."""
     assert counts(summary(name)) == OTHERWISE.get(name, TABLE_3[name])
     if name in OTHERWISE:
         assert f"{TABLE_3[name][2]:,}" in summary(name).notes
@@ -85,7 +85,7 @@ def test_synthetic_sets_have_the_counts_of_table_2(number: int) -> None:
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_files_hold_what_the_catalogue_says(name: str, paper_data: Path) -> None:
-    """Tests that each file is read whole, complete and as numbers, and is a pandas table too."""
+    """Tests that each file is read completely and as numbers, and that it can be a pandas table."""
     data = datasets.load(name)
     assert n_rows(data.table) == data.n_rows
     extra = ["Name"] if name == "football" else []
@@ -98,7 +98,7 @@ def test_public_files_hold_what_the_catalogue_says(name: str, paper_data: Path) 
 
 
 def test_el_nino_is_without_the_perturbed_rows(paper_data: Path) -> None:
-    """Tests that behaviour is within [0, 1], as only rows that nobody perturbed are."""
+    """Tests that behavioral values are within [0, 1], which holds only for rows without injected anomalies."""
     data = datasets.load("ElNino")
     behavior = np.array([data.table[name] for name in data.behavioral])
     assert behavior.min() == 0.0
@@ -106,7 +106,7 @@ def test_el_nino_is_without_the_perturbed_rows(paper_data: Path) -> None:
 
 
 def test_the_names_are_those_of_the_papers_results(paper_data: Path) -> None:
-    """Tests that results of ours and of the paper can be joined by name."""
+    """Tests that our results and those of the paper can be joined by name."""
     results = paper_data.parent / "paper" / "results.csv"
     if not results.is_file():
         pytest.skip("the paper's results are not here")
@@ -117,7 +117,7 @@ def test_the_names_are_those_of_the_papers_results(paper_data: Path) -> None:
 
 @pytest.mark.parametrize("name", ["cities", "weather", "football", "Yacht", "Syn6"])
 def test_a_detector_takes_the_table_and_the_roles(name: str, request: pytest.FixtureRequest) -> None:
-    """Tests that a set's table, roles and categories go into QCAD as they are."""
+    """Tests that the table, roles and categories of a data set can be passed to QCAD unchanged."""
     if name in PUBLIC:
         request.getfixturevalue("paper_data")
     data = datasets.load(name)
@@ -126,7 +126,7 @@ def test_a_detector_takes_the_table_and_the_roles(name: str, request: pytest.Fix
 
 
 def test_names_are_found_in_any_case_and_typos_get_a_hint() -> None:
-    """Tests look-up, and the sentence for a name that is not there."""
+    """Tests names in any case, and the messages for unknown names."""
     assert datasets.load("CITIES").name == "cities"
     assert datasets.load("syn10").name == "Syn10"
     with pytest.raises(ValueError, match="no data set 'Abalon': did you mean 'Abalone'"):
@@ -138,7 +138,7 @@ def test_names_are_found_in_any_case_and_typos_get_a_hint() -> None:
 
 
 def test_only_generated_sets_take_a_seed() -> None:
-    """Tests that a seed makes another Syn1, the same one each time, and is refused where it would do nothing."""
+    """Tests that a seed gives another Syn1, the same one each time, and is an error for other tables."""
     assert datasets.load("Syn1", seed=3).table == datasets.load("Syn1", seed=3).table
     assert datasets.load("Syn1", seed=3).table != datasets.load("Syn1").table
     assert datasets.load("Syn1").table == datasets.load("Syn1").table
@@ -150,7 +150,7 @@ def test_only_generated_sets_take_a_seed() -> None:
 
 
 def test_a_loaded_set_is_the_callers_own() -> None:
-    """Tests that changes to a loaded set do not reach the catalogue."""
+    """Tests that changes to a loaded data set do not change the catalog."""
     for name in ("cities", "Syn1"):
         datasets.load(name).contextual.clear()
         datasets.load(name).table.clear()
@@ -159,11 +159,11 @@ def test_a_loaded_set_is_the_callers_own() -> None:
 
 
 def test_a_set_does_not_print_its_table() -> None:
-    """Tests that what is shown of a set fits a screen."""
+    """Tests that the representation of a data set is short."""
     assert len(repr(datasets.load("weather"))) < 500
 
 
-# Appendix B of the paper, in the words of the files.
+# Appendix B of the paper, with the column names of the files.
 BEHAVIOR_OF_THE_PAPER = {
     "Abalone": ["Whole weight", "Shucked weight", "Viscera weight", "Shell weight", "Rings"],
     "AirFoil": ["SSPL"],
@@ -212,7 +212,7 @@ BEHAVIOR_OF_THE_PAPER = {
 
 
 def test_behaviour_is_that_of_the_paper() -> None:
-    """Tests the roles by name: counts would not notice two columns that changed places."""
+    """Tests the roles by name: numbers of columns would not reveal two that are swapped."""
     found = {
         summary.name: summary.behavioral for summary in datasets.summaries() if summary.name in BEHAVIOR_OF_THE_PAPER
     }

@@ -1,4 +1,4 @@
-"""Files from a folder and from a server, whole and damaged."""
+"""Files from a folder and from a server, intact and damaged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILE = "RawData/some.csv"
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder without a word."""
+    """Serves a folder without logging."""
 
     def log_message(self, *_: object) -> None:
         pass
@@ -30,7 +30,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the file, laid out as the public one is."""
+    """A folder with the file, in the layout of the public one."""
     (tmp_path / "public" / "RawData").mkdir(parents=True)
     (tmp_path / "public" / FILE).write_bytes(CONTENT)
     return tmp_path / "public"
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def user_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of a user who has named no folder."""
+    """An empty cache, without PARIBUS_DATA."""
     import pooch
 
     monkeypatch.delenv("PARIBUS_DATA", raising=False)
@@ -50,7 +50,7 @@ def user_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
-    """The address of a folder on a server of this machine."""
+    """The URL of a folder on a local server."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
@@ -61,7 +61,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 @pytest.fixture
 def server(folder: Path, user_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The folder on a server, in place of the public address."""
+    """The folder on a local server, in place of the public URL."""
     with serving(folder) as address:
         monkeypatch.setattr(download, "ADDRESS", address)
         yield
@@ -73,7 +73,7 @@ def files_in(path: Path) -> list[Path]:
 
 @pytest.mark.usefixtures("server")
 def test_a_file_is_downloaded_once(folder: Path, user_cache: Path) -> None:
-    """Tests that a file lands in the user's cache and is taken from there when the server has it no more."""
+    """Tests that a file is cached, and read from the cache when the server no longer has it."""
     assert download.fetch(FILE, SHA256) == user_cache / FILE
     assert (user_cache / FILE).read_bytes() == CONTENT
     (folder / FILE).unlink()
@@ -82,7 +82,7 @@ def test_a_file_is_downloaded_once(folder: Path, user_cache: Path) -> None:
 
 @pytest.mark.usefixtures("server")
 def test_a_damaged_download_is_refused_and_leaves_nothing(folder: Path, user_cache: Path) -> None:
-    """Tests that what does not match its sum is not kept, and that the right file is accepted afterwards."""
+    """Tests that a file with a wrong checksum is not kept, and that the right file is accepted afterwards."""
     (folder / FILE).write_bytes(CONTENT[:-3])
     with pytest.raises(ValueError, match=r"some\.csv is damaged .* and was not kept: try again"):
         download.fetch(FILE, SHA256)
@@ -93,21 +93,21 @@ def test_a_damaged_download_is_refused_and_leaves_nothing(folder: Path, user_cac
 
 @pytest.mark.usefixtures("server")
 def test_a_damaged_file_in_the_cache_is_downloaded_again(user_cache: Path) -> None:
-    """Tests that a file that was spoilt after its download is replaced."""
+    """Tests that a file that was damaged after its download is replaced."""
     download.fetch(FILE, SHA256).write_bytes(b"spoilt")
     assert download.fetch(FILE, SHA256).read_bytes() == CONTENT
 
 
 @pytest.mark.usefixtures("server")
 def test_a_file_that_the_server_does_not_have_is_named(user_cache: Path) -> None:
-    """Tests the sentence for an address that is gone."""
+    """Tests the message for a URL that does not exist."""
     with pytest.raises(OSError, match=r"RawData/gone\.csv could not be downloaded .* PARIBUS_DATA .*404"):
         download.fetch("RawData/gone.csv", SHA256)
     assert files_in(user_cache) == []
 
 
 def test_without_a_network_the_sentence_says_what_to_do(user_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests a server that does not answer: nothing listens on the port of one that was just closed."""
+    """Tests a server that does not answer, at the port of one that was just closed."""
     with serving(user_cache) as address:
         monkeypatch.setattr(download, "ADDRESS", address)
     with pytest.raises(OSError, match=r"some\.csv could not be downloaded .* check the network, or name a folder"):
@@ -115,7 +115,7 @@ def test_without_a_network_the_sentence_says_what_to_do(user_cache: Path, monkey
 
 
 def test_without_pooch_the_sentence_names_the_extra(user_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a set that needs a download says which extra downloads it."""
+    """Tests that the message names the extra that is needed for a download."""
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'paribus\[data\]'"):
         datasets.load("Abalone")
@@ -129,7 +129,7 @@ def test_a_folder_is_taken_instead_of_the_network(folder: Path, monkeypatch: pyt
 
 
 def test_a_wrong_file_in_the_folder_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that files of the folder are checked too: missing, changed, or no folder at all."""
+    """Tests missing files, changed files and a missing folder."""
     monkeypatch.setenv("PARIBUS_DATA", str(folder))
     with pytest.raises(
         FileNotFoundError, match=r"there is no 'RawData/gone\.csv' in it: correct or unset PARIBUS_DATA"
@@ -146,7 +146,7 @@ def test_a_wrong_file_in_the_folder_is_refused(folder: Path, monkeypatch: pytest
 def test_a_public_set_is_read_from_a_download(
     paper_data: Path, user_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests a real file all the way: served, downloaded, checked and read."""
+    """Tests that a real file is served, downloaded, verified and read."""
     with serving(paper_data) as address:
         monkeypatch.setattr(download, "ADDRESS", address)
         data = datasets.load("football")

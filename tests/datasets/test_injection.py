@@ -1,4 +1,4 @@
-"""Injected anomalies: which rows change, by how much, and what stays as it is."""
+"""Injected anomalies: which rows change, by how much, and what does not change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEMES = ["perturb", "swap", "shift"]
 
 
 def change(before: pd.DataFrame, after: pd.DataFrame) -> Array:
-    """What was added to each behaviour, in ranges of the feature; NaN where there is no value."""
+    """What was added to each behavioral value, in ranges of its feature; NaN where there is no value."""
     ranges = before[BEHAVIOR].max() - before[BEHAVIOR].min()
     return np.asarray((after[BEHAVIOR] - before[BEHAVIOR]) / ranges, dtype=float)
 
@@ -34,7 +34,7 @@ def change(before: pd.DataFrame, after: pd.DataFrame) -> Array:
     scheme=st.sampled_from(SCHEMES),
 )
 def test_the_labelled_rows_change_and_no_others(seed: int, n: int, missing: float, scheme: str) -> None:
-    """Tests the number of labels, that only their behaviour changes, that what is missing stays so, and the seed."""
+    """Tests the number of anomalies, that only their behavior changes, that missing values stay, and the seed."""
     before = mixed_table(60, seed % 1000, missing)
     original = before.copy()
     after, labels = inject(before, CONTEXT, BEHAVIOR, n=n, seed=seed, scheme=scheme)
@@ -51,7 +51,7 @@ def test_the_labelled_rows_change_and_no_others(seed: int, n: int, missing: floa
 
 
 def test_the_papers_perturbation_is_uniform_on_its_two_intervals() -> None:
-    """Tests bounds and distribution of what is added: both signs, all sizes, each feature on its own."""
+    """Tests the range and the distribution of what is added: both signs, all sizes, independent features."""
     before = mixed_table(4000, missing=0.0)
     after, labels = inject(before, CONTEXT, BEHAVIOR, n=2000, seed=1)
     added = change(before, after)[labels == 1]
@@ -64,15 +64,15 @@ def test_the_papers_perturbation_is_uniform_on_its_two_intervals() -> None:
 
 
 def test_rows_are_drawn_uniformly() -> None:
-    """Tests that each row is chosen as often as the others, whatever its place."""
+    """Tests that all rows are chosen with the same probability."""
     table = {"c": list(range(20)), "b": [float(i % 7) for i in range(20)]}
     times = sum(inject(table, ["c"], ["b"], n=5, seed=seed)[1] for seed in range(2000))
-    # 500 times each, give or take five standard deviations.
+    # 500 times each, plus or minus five standard deviations.
     assert np.abs(np.asarray(times) - 500).max() < 5 * np.sqrt(2000 * 0.25 * 0.75)
 
 
 def test_a_swapped_row_has_the_behaviour_of_the_farthest_of_a_sample() -> None:
-    """Tests that swapped behaviour is another row's, whole, and mostly a distant one's."""
+    """Tests that the swapped behavior is that of one other row, usually a distant one."""
     before = mixed_table(400, missing=0.0)
     after, labels = inject(before, CONTEXT, BEHAVIOR, n=40, seed=2, scheme="swap")
     scaled = before[BEHAVIOR] / (before[BEHAVIOR].max() - before[BEHAVIOR].min())
@@ -88,7 +88,7 @@ def test_a_swapped_row_has_the_behaviour_of_the_farthest_of_a_sample() -> None:
 
 
 def test_a_small_table_is_swapped_within_a_quarter_of_its_rows() -> None:
-    """Tests that with 8 rows the farther of two others is taken: the farthest of all 3 times in 12, not always."""
+    """Tests that with 8 rows the farther of two random rows is taken, so the farthest of all only sometimes."""
     table = {"c": [0.0] * 8, "b": [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 100.0]}
     swapped = [inject(table, ["c"], ["b"], n=1, seed=seed, scheme="swap") for seed in range(3000)]
     low = [after["b"][int(labels.argmax())] == 100.0 for after, labels in swapped if not labels[7]]
@@ -108,7 +108,7 @@ def test_a_shift_is_never_negative() -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_kind_of_table_gets_the_same_injection(scheme: str) -> None:
-    """Tests that dicts, arrays and pandas, polars and pyarrow tables come back as what they were, changed alike."""
+    """Tests that dicts, arrays and pandas, polars and pyarrow tables keep their type, with the same changes."""
     frame = mixed_table(80, missing=0.1)
     frame.index = pd.Index(range(100, 180))
     columns = {name: frame[name].to_numpy() for name in frame}
@@ -135,7 +135,7 @@ def test_every_kind_of_table_gets_the_same_injection(scheme: str) -> None:
 
 @pytest.mark.parametrize("make", [np.array, list, np.ma.array])
 def test_arrays_of_whole_numbers_get_room_for_fractions(make: Any) -> None:
-    """Tests that what is added to whole numbers is not cut off, and that the array itself stays as it was."""
+    """Tests that what is added to whole numbers is not rounded, and that the input array is not changed."""
     table = make([[i, 10 * i] for i in range(12)])
     after, labels = inject(table, [0], [1], n=3)
     row = int(labels.argmax())
@@ -144,7 +144,7 @@ def test_arrays_of_whole_numbers_get_room_for_fractions(make: Any) -> None:
 
 
 def test_a_masked_value_stays_missing() -> None:
-    """Tests that a masked array comes back with its gaps."""
+    """Tests that a masked array keeps its mask."""
     table = np.ma.array([[float(i), float(i)] for i in range(12)])
     table[3, 0] = table[5, 1] = np.ma.masked
     after, labels = inject(table, [0], [1], n=11)
@@ -154,7 +154,7 @@ def test_a_masked_value_stays_missing() -> None:
 
 
 def test_constant_features_stay_and_empty_rows_are_not_drawn() -> None:
-    """Tests that a feature without a range is left alone, and a row that has nothing else."""
+    """Tests that constant features are not changed, and that rows without any other feature are not chosen."""
     table = {"c": [1.0, 2.0, 3.0, 4.0], "same": [5.0] * 4, "b": [1.0, None, 3.0, 2.0]}
     after, labels = inject(table, ["c"], ["same", "b"], n=3)
     assert after["same"] == [5.0] * 4
@@ -172,7 +172,7 @@ def test_constant_features_stay_and_empty_rows_are_not_drawn() -> None:
     ],
 )
 def test_a_seed_means_the_same_in_the_next_version(scheme: str, values: list[float]) -> None:
-    """Tests rows and values that seed 0 has given so far: results that were published must stay repeatable."""
+    """Tests the rows and values of seed 0, because published results must stay reproducible."""
     table = {"c": list(range(10)), "b": [float(i) for i in range(10)]}
     after, labels = inject(table, ["c"], ["b"], n=3, seed=0, scheme=scheme)
     assert np.flatnonzero(labels).tolist() == [2, 4, 8]
@@ -180,7 +180,7 @@ def test_a_seed_means_the_same_in_the_next_version(scheme: str, values: list[flo
 
 
 def test_a_data_set_brings_roles_and_number() -> None:
-    """Tests that a data set is injected into as its table is, with as many anomalies as the paper has."""
+    """Tests that a data set gives the same result as its table, with as many anomalies as in the paper."""
     data = datasets.load("Syn3")
     table, labels = inject(data, seed=8)
     expected, same = inject(data.table, data.contextual, data.behavioral, n=50, seed=8)
@@ -207,7 +207,7 @@ def test_a_data_set_brings_roles_and_number() -> None:
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
-    """Tests that each wrong argument gives one sentence that says what it may be."""
+    """Tests that each wrong argument gives one sentence that says what is allowed."""
     given_arguments: dict[str, Any] = {"contextual": CONTEXT, "behavioral": BEHAVIOR, "n": 5} | arguments
     with pytest.raises(ValueError, match=message):
         inject(mixed_table(60, missing=0.0), **given_arguments)

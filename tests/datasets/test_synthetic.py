@@ -1,4 +1,4 @@
-"""The generated tables: clusters, rounding, and the formulas, found again by regression."""
+"""Generated tables: clusters, rounding, and formulas that regression recovers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SHAPES: dict[str, list[Callable[[Array], Array]]] = {
 
 @pytest.mark.parametrize("scheme", SHAPES)
 def test_behaviour_follows_the_schemes_formula(scheme: str) -> None:
-    """Tests that least squares find coefficients in [0, 1], a third of them zero, and noise that fills [0, 0.05]."""
+    """Tests that least squares recover coefficients in [0, 1], a third of them zero, and noise in [0, 0.05]."""
     coefficients: list[float] = []
     for seed in range(3):
-        # On [0, 1] the four shapes of S5 are too much alike to be told apart; on the codes of categories they are not.
+        # On [0, 1], the four shapes of S5 are too similar to be distinguished; on category codes they are not.
         data = synthetic(scheme, 6, 6 if scheme == "S5" else 2, 20, 4000, seed)
         context = [np.array(data.table[name], dtype=float) for name in data.contextual]
         design = np.column_stack([shape(column) for column in context for shape in SHAPES[scheme]])
@@ -38,7 +38,7 @@ def test_behaviour_follows_the_schemes_formula(scheme: str) -> None:
             assert np.abs(residuals).max() < 0.035
             assert residuals.mean() == pytest.approx(0, abs=0.003)
             assert residuals.std() == pytest.approx(0.05 / np.sqrt(12), rel=0.05)
-    # How well the noise lets them be known: worse where shapes are alike.
+    # The precision that the noise allows: lower where shapes are similar.
     error = 0.06 if scheme == "S5" else 0.02
     zero = np.abs(coefficients) < error
     assert np.mean(zero) == pytest.approx(1 / 3 + 2 / 3 * error, abs=0.1)
@@ -49,14 +49,14 @@ def test_behaviour_follows_the_schemes_formula(scheme: str) -> None:
 
 
 def test_contexts_are_mixtures_of_five_clusters() -> None:
-    """Tests rounding, and mean and variance of a feature against those of its mixture, over many tables."""
+    """Tests rounding, and the mean and variance of features over many tables, compared with those of the mixture."""
     numeric, codes = [], []
     for seed in range(400):
         data = synthetic("S1", 2, 1, 1, 200, seed)
         numeric.append(np.array(data.table["c1"]))
         codes.append(np.array(data.table["c2"]))
     assert all(column.dtype.kind == "i" for column in codes)
-    # Centres uniform on [0, 1]: mean 1/2, and variance 1/12 less what the five share (a fifth), plus a quarter of the
+    # Centers uniform on [0, 1]: mean 1/2, and variance 1/12 less what the five share (a fifth), plus a quarter of the
     # mean distance, which is 1/3. For codes: 5, 10, 40/11 and 1/12 for the rounding.
     assert np.mean(numeric) == pytest.approx(0.5, abs=0.03)
     assert np.mean([column.var() for column in numeric]) == pytest.approx(0.8 / 12 + 1 / 12, rel=0.1)
@@ -65,24 +65,24 @@ def test_contexts_are_mixtures_of_five_clusters() -> None:
 
 
 def test_a_rows_features_come_from_one_cluster() -> None:
-    """Tests that features are related through the clusters, as those of one mixture are."""
+    """Tests that features are correlated through the clusters, as in a mixture."""
     related = []
     for seed in range(30):
         data = synthetic("S1", 3, 0, 1, 500, seed)
         correlation = np.corrcoef([data.table[name] for name in data.contextual])
         related.append(np.abs(correlation[np.triu_indices(3, 1)]).max())
-    # Independent features of 500 rows correlate by 0.05 or so.
+    # Independent features of 500 rows have correlations of about 0.05.
     assert np.mean(related) > 0.15
 
 
 def test_the_seed_decides() -> None:
-    """Tests that the same seed gives the same table and another one another, with other coefficients."""
+    """Tests that the same seed gives the same table, and another seed another table with other coefficients."""
     assert synthetic("S2", seed=5).table == synthetic("S2", seed=5).table
     assert synthetic("S2", seed=5).table != synthetic("S2", seed=6).table
 
 
 def test_syn1_is_the_same_in_the_next_version() -> None:
-    """Tests the first values that Syn1 has had so far: results that were published must stay repeatable."""
+    """Tests the first values of Syn1, because published results must stay reproducible."""
     table = load("Syn1").table
     assert table["c1"][:2] == pytest.approx([0.8030325496570625, 1.081343413921398])
     assert table["c4"][:5] == [10, 2, 9, 3, 7]
@@ -102,6 +102,6 @@ def test_syn1_is_the_same_in_the_next_version() -> None:
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
-    """Tests that each wrong argument gives one sentence that says what it may be."""
+    """Tests that each wrong argument gives one sentence that says what is allowed."""
     with pytest.raises(ValueError, match=message):
         synthetic(**({"scheme": "S1"} | arguments))

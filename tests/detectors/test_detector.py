@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 
 
 def plain_scores(frame: pd.DataFrame, detector: QCAD, row: int) -> tuple[Array, list[oracles.Answer]]:
-    """One row's partial scores by the oracle, from the table as the user sees it."""
+    """The partial scores of one row by the oracle."""
     codes = {name: i for i, name in enumerate(sorted(frame["site"].dropna().unique()))}
     context = np.column_stack([frame["age"], frame["load"], frame["site"].map(codes).astype(float)])
     random = np.random.RandomState(0)
@@ -55,8 +55,8 @@ def plain_scores(frame: pd.DataFrame, detector: QCAD, row: int) -> tuple[Array, 
 
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=10)
-def test_scores_are_those_of_the_method(seed: int) -> None:
-    """Tests a whole fit, from dataframe to clipped partial scores, against the plain method."""
+def test_scores_are_those_of_the_oracle(seed: int) -> None:
+    """Tests a whole fit, from the dataframe to clipped partial scores, against the oracle."""
     frame = mixed_table(60, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -69,7 +69,7 @@ def test_scores_are_those_of_the_method(seed: int) -> None:
 
 
 def test_the_mean_of_the_partial_scores_is_the_score() -> None:
-    """Tests that the parts explain the total exactly, missing parts left out."""
+    """Tests that the score is the mean of the partial scores that are not missing."""
     frame = mixed_table(missing=0.2)
     with pytest.warns(UserWarning, match="no score"):
         detector = QCAD(CONTEXT, BEHAVIOR).fit(frame)
@@ -80,7 +80,7 @@ def test_the_mean_of_the_partial_scores_is_the_score() -> None:
 
 @for_both
 def test_a_planted_anomaly_stands_out(make: DetectorClass) -> None:
-    """Tests that a row that is ordinary overall but strange in its context is among the first, and for that reason."""
+    """Tests that a row that is ordinary overall but unusual in its context gets a high score for the right feature."""
     frame = mixed_table(400, missing=0.0)
     row = 200
     frame.loc[row, ["age", "pressure"]] = [50.0, 37.0]
@@ -95,7 +95,7 @@ def test_a_planted_anomaly_stands_out(make: DetectorClass) -> None:
     "convert", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=["pandas", "polars", "pyarrow", "dict"]
 )
 def test_every_kind_of_table_gives_the_same_scores(make: DetectorClass, convert: Any) -> None:
-    """Tests that scores do not depend on the dataframe library, and that partial scores come back in it."""
+    """Tests that scores do not depend on the type of the table, and that partial scores have this type."""
     frame = mixed_table(missing=0.0)
     columns = {name: frame[name].tolist() for name in frame.columns}
     expected = quick(make, CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
@@ -108,7 +108,7 @@ def test_every_kind_of_table_gives_the_same_scores(make: DetectorClass, convert:
 
 @for_both
 def test_arrays_are_used_by_position(make: DetectorClass) -> None:
-    """Tests arrays of any order, strides and number type, against the same table with names."""
+    """Tests arrays of any memory order, strides and data type, compared with the same table with names."""
     frame = mixed_table(missing=0.0).drop(columns="site").round(2)
     expected = quick(make, ["age", "load"]).fit(frame).anomaly_scores_
     array = frame.to_numpy()
@@ -127,7 +127,7 @@ def test_arrays_are_used_by_position(make: DetectorClass) -> None:
 
 
 def test_scoring_the_fitted_table_gives_the_fitted_scores() -> None:
-    """Tests that a row is never its own reference, duplicates and any order and part of the table included."""
+    """Tests that a row is never its own reference, for duplicates and for any part of the table in any order."""
     frame = pd.concat([mixed_table(80), mixed_table(80).head(30)], ignore_index=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -135,7 +135,7 @@ def test_scoring_the_fitted_table_gives_the_fitted_scores() -> None:
         part = frame.sample(frac=0.6, random_state=1)
         np.testing.assert_array_equal(detector.anomaly_score(frame), detector.anomaly_scores_)
         np.testing.assert_array_equal(detector.anomaly_score(part), detector.anomaly_scores_[part.index])
-    # Rows 30 to 79 have no twin, rows 0 to 29 have one.
+    # Rows 30 to 79 have no duplicate, rows 0 to 29 have one.
     positions, _ = detector.reference_group(frame)
     assert all(row not in positions[row] for row in range(30, 80))
     assert all((row in positions[row]) != (row + 80 in positions[row]) for row in range(30))
@@ -143,7 +143,7 @@ def test_scoring_the_fitted_table_gives_the_fitted_scores() -> None:
 
 @for_both
 def test_columns_found_by_name_may_come_in_any_order(make: DetectorClass) -> None:
-    """Tests that later tables may have other columns around, in another order."""
+    """Tests that later tables may have additional columns and another order of columns."""
     frame = mixed_table(missing=0.0)
     detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     shuffled = frame.assign(note="x")[["pulse", "note", "site", "age", "pressure", "load"]]
@@ -152,7 +152,7 @@ def test_columns_found_by_name_may_come_in_any_order(make: DetectorClass) -> Non
 
 @for_both
 def test_behavior_defaults_to_every_other_number(make: DetectorClass) -> None:
-    """Tests that text, booleans and dates are left out of the default behaviour."""
+    """Tests that text, booleans and dates are not behavioral by default."""
     frame = mixed_table(missing=0.0).assign(flag=True, note="x", day=pd.Timestamp("2020-01-01"))
     detector = quick(make, ["age", "site"]).fit(frame)
     assert detector.behavioral_features_ == ["load", "pressure", "pulse"]
@@ -171,7 +171,7 @@ def test_dates_are_context_like_numbers(make: DetectorClass) -> None:
 
 @for_both
 def test_named_numbers_count_as_categories(make: DetectorClass) -> None:
-    """Tests that `categorical` compares numbers as codes: equal or different."""
+    """Tests that numbers in `categorical` columns are compared as categories."""
     frame = mixed_table(missing=0.0)
     coded = frame.assign(site=frame["site"].map({"east": 7, "north": 1000, "south": 1001}))
     as_codes = quick(make, CONTEXT, BEHAVIOR, categorical=["site"]).fit(coded).anomaly_scores_
@@ -181,7 +181,7 @@ def test_named_numbers_count_as_categories(make: DetectorClass) -> None:
 
 @for_both
 def test_unseen_categories_and_missing_context_are_scored(make: DetectorClass) -> None:
-    """Tests that new rows with nothing in common with the table still get a score, at distance 1."""
+    """Tests that new rows that have nothing in common with the table get a score, at distance 1."""
     frame = mixed_table(missing=0.0)
     detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     row = pd.DataFrame({"age": [None], "load": [None], "site": ["west"], "pressure": [1e3], "pulse": [0.0]}).astype(
@@ -192,7 +192,7 @@ def test_unseen_categories_and_missing_context_are_scored(make: DetectorClass) -
 
 
 def test_percentiles_are_in_original_units() -> None:
-    """Tests shape and units: percentiles are values that the fitted rows have, from low to high."""
+    """Tests that percentiles are values of fitted rows in ascending order."""
     frame = mixed_table(missing=0.0)
     detector = QCAD(CONTEXT, BEHAVIOR, n_quantiles=20).fit(frame)
     percentiles = detector.percentiles(frame.head(7))
@@ -202,8 +202,8 @@ def test_percentiles_are_in_original_units() -> None:
 
 
 @for_both
-def test_rows_without_behavior_are_not_scored_and_say_so(make: DetectorClass) -> None:
-    """Tests that such a row gets NaN, a warning that names it, and no flag."""
+def test_rows_without_behavior_are_not_scored(make: DetectorClass) -> None:
+    """Tests that such a row gets NaN, is not flagged, and is named in a warning."""
     frame = mixed_table(missing=0.0)
     frame.loc[3, BEHAVIOR] = np.nan
     with pytest.warns(UserWarning, match=r"1 row\(s\) .* row 3"):
@@ -214,7 +214,7 @@ def test_rows_without_behavior_are_not_scored_and_say_so(make: DetectorClass) ->
 
 @for_both
 def test_contamination_is_the_share_that_is_flagged(make: DetectorClass) -> None:
-    """Tests the share, the sign conventions of scikit-learn, and that predict agrees with the labels."""
+    """Tests the share of flagged rows, the signs of scikit-learn, and that predict gives the labels."""
     frame = mixed_table(200, missing=0.0)
     detector = quick(make, CONTEXT, BEHAVIOR, contamination=0.1).fit(frame)
     assert (detector.labels_ == -1).sum() == 20
@@ -224,8 +224,8 @@ def test_contamination_is_the_share_that_is_flagged(make: DetectorClass) -> None
     np.testing.assert_array_equal(detector.decision_function(frame) < 0, detector.labels_ == -1)
 
 
-def test_clip_none_and_single_features_are_not_cut() -> None:
-    """Tests that nothing is cut without a clip or with one behavioural feature."""
+def test_scores_are_not_clipped_without_clip_or_with_one_feature() -> None:
+    """Tests that partial scores are clipped only if `clip` is set and there are several behavioral features."""
     frame = mixed_table(missing=0.0)
     frame.loc[0, "pressure"] = 1e4
     assert QCAD(CONTEXT, ["pressure"]).fit(frame).anomaly_scores_[0] > 100
@@ -234,16 +234,16 @@ def test_clip_none_and_single_features_are_not_cut() -> None:
 
 
 @for_both
-def test_a_constant_feature_scores_zero_and_says_so(make: DetectorClass) -> None:
-    """Tests that a behaviour without any variation is reported and contributes nothing."""
+def test_a_constant_feature_scores_zero(make: DetectorClass) -> None:
+    """Tests that a constant behavioral feature contributes nothing, with a warning."""
     frame = mixed_table(missing=0.0).assign(pulse=5.0)
     with pytest.warns(UserWarning, match="'pulse' is 5 in every row"):
         detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     assert (detector.partial_scores_["pulse"] == 0).all()
 
 
-def test_more_neighbors_than_rows_says_so() -> None:
-    """Tests that too large a group is cut to what there is, with a warning."""
+def test_more_neighbors_than_rows_is_a_warning() -> None:
+    """Tests that `n_neighbors` is limited to the number of other rows, with a warning."""
     frame = mixed_table(30, missing=0.0)
     with pytest.warns(UserWarning, match="only 29 others"):
         detector = QCAD(CONTEXT, BEHAVIOR, n_neighbors=100).fit(frame)
@@ -252,7 +252,7 @@ def test_more_neighbors_than_rows_says_so() -> None:
 
 @pytest.mark.parametrize("parameters", [{"max_features": 1}, {"max_features": "sqrt"}, {"max_features": 0.5}])
 def test_max_features_changes_the_trees(parameters: dict[str, Any]) -> None:
-    """Tests that trying fewer features gives other trees, the same ones again for the same seed."""
+    """Tests that `max_features` changes the scores, and that the same seed gives the same ones again."""
     frame = mixed_table(missing=0.0)
     scores = QCAD(CONTEXT, BEHAVIOR, **parameters).fit(frame).anomaly_scores_
     np.testing.assert_array_equal(QCAD(CONTEXT, BEHAVIOR, **parameters).fit(frame).anomaly_scores_, scores)
@@ -260,16 +260,16 @@ def test_max_features_changes_the_trees(parameters: dict[str, Any]) -> None:
 
 
 @for_both
-def test_the_seed_decides_and_nothing_else(make: DetectorClass) -> None:
-    """Tests that threads and batches do not change a bit, and that another seed does."""
+def test_scores_depend_on_the_seed_and_not_on_threads(make: DetectorClass) -> None:
+    """Tests that the number of threads does not change a bit, and that another seed does."""
     frame = mixed_table(missing=0.0)
     one = quick(make, CONTEXT, BEHAVIOR, n_jobs=1).fit(frame).anomaly_scores_
     np.testing.assert_array_equal(quick(make, CONTEXT, BEHAVIOR, n_jobs=3).fit(frame).anomaly_scores_, one)
     assert not np.array_equal(quick(make, CONTEXT, BEHAVIOR, random_state=1).fit(frame).anomaly_scores_, one)
 
 
-def test_parameters_set_after_the_fit_do_not_count_until_the_next() -> None:
-    """Tests that a fitted detector, and a stored copy of it, go on with the parameters of the fit."""
+def test_parameters_set_after_the_fit_apply_to_the_next_fit() -> None:
+    """Tests that a fitted detector, and a pickled copy of it, use the parameters of the fit."""
     frame = mixed_table(missing=0.0)
     detector = QCAD(CONTEXT, BEHAVIOR, n_trees=5).fit(frame)
     detector.set_params(min_samples_split=2, clip=1.0, n_quantiles=7, scale_tails=False)
@@ -278,8 +278,8 @@ def test_parameters_set_after_the_fit_do_not_count_until_the_next() -> None:
 
 
 @for_both
-def test_a_fit_that_fails_leaves_the_detector_as_it_was(make: DetectorClass) -> None:
-    """Tests that an interrupted fit changes nothing, and that an interrupted first one leaves it unfitted."""
+def test_an_interrupted_fit_does_not_change_the_detector(make: DetectorClass) -> None:
+    """Tests that an interrupted first fit leaves the detector unfitted, and a later one leaves it as it was."""
 
     def interrupt(done: int, total: int) -> None:
         raise KeyboardInterrupt
@@ -300,8 +300,8 @@ def test_a_fit_that_fails_leaves_the_detector_as_it_was(make: DetectorClass) -> 
 
 
 def test_an_interquartile_range_of_zero_is_replaced_by_half_the_range() -> None:
-    """Tests the tail of a distribution whose quartiles coincide, worked by hand."""
-    # Nothing to split by: the distribution is that of all 40 others, 36 zeros and four ones.
+    """Tests the tail of a distribution whose quartiles coincide, computed by hand."""
+    # The context is constant, so the distribution is that of all 40 others: 36 zeros and four ones.
     behavior = np.array([0.0] * 36 + [1.0] * 4 + [3.0])
     table = np.column_stack([np.zeros(41), behavior])
     detector = QCAD([0], n_neighbors=40, n_trees=1, bootstrap=False).fit(table)
@@ -313,7 +313,7 @@ def test_an_interquartile_range_of_zero_is_replaced_by_half_the_range() -> None:
 
 @for_both
 def test_missing_values_may_come_masked_or_as_objects(make: DetectorClass) -> None:
-    """Tests masked arrays, decimals and an all-missing column of objects."""
+    """Tests masked arrays, decimals and columns of None."""
     random = np.random.default_rng(0)
     plain = random.normal(size=(40, 3)).round(3)
     plain[5, 1] = np.nan
@@ -329,8 +329,8 @@ def test_missing_values_may_come_masked_or_as_objects(make: DetectorClass) -> No
 
 
 @for_both
-def test_dates_of_any_make_are_the_same_moments(make: DetectorClass) -> None:
-    """Tests time zones, date objects and numpy's own, against plain dates."""
+def test_dates_of_any_type_are_the_same_timestamps(make: DetectorClass) -> None:
+    """Tests time zones, date objects and numpy's timestamps, compared with those of pandas."""
     frame = mixed_table(60, missing=0.0)
     days = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
     expected = quick(make, CONTEXT, BEHAVIOR).fit(frame.assign(age=days)).anomaly_scores_
@@ -342,7 +342,7 @@ def test_dates_of_any_make_are_the_same_moments(make: DetectorClass) -> None:
 
 @for_both
 def test_roles_may_be_given_as_an_index_or_array(make: DetectorClass) -> None:
-    """Tests that a slice of the table's own columns names them."""
+    """Tests that columns can be given as an index, an array or a tuple."""
     frame = mixed_table(missing=0.0)
     expected = quick(make, CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
     kinds: list[Any] = [pd.Index, np.array, tuple]
@@ -354,14 +354,14 @@ def test_roles_may_be_given_as_an_index_or_array(make: DetectorClass) -> None:
 
 @for_both
 def test_unused_columns_may_hold_anything(make: DetectorClass) -> None:
-    """Tests that the default behaviour passes over columns that are no numbers, whatever they are."""
+    """Tests that columns that are not numeric are not behavioral by default, whatever they hold."""
     frame = mixed_table(40, missing=0.0)
     odd = frame.assign(lists=[[1]] * 40, empty=None, day=pd.Timestamp("2020"), nothing=np.nan)
     assert quick(make, ["age", "load", "site"]).fit(odd).behavioral_features_ == BEHAVIOR
 
 
 def test_values_far_outside_a_tiny_range_stay_finite() -> None:
-    """Tests distances and scores that would overflow: they are huge, not infinite, and nobody's neighbours are lost."""
+    """Tests that distances and scores that would overflow are finite, and that all neighbors are found."""
     random = np.random.default_rng(0)
     table = np.column_stack([np.arange(40) * 1e-240, np.append(random.normal(size=39) * 1e-70, 1e249)])
     detector = QCAD([0], n_trees=5).fit(table)
@@ -375,7 +375,7 @@ def test_values_far_outside_a_tiny_range_stay_finite() -> None:
 
 @for_both
 def test_no_rows_give_no_scores(make: DetectorClass) -> None:
-    """Tests that an empty batch is answered with nothing."""
+    """Tests that an empty table gives empty results."""
     frame = mixed_table(missing=0.0)
     detector = quick(make, CONTEXT, BEHAVIOR).fit(frame)
     assert detector.anomaly_score(frame.head(0)).shape == (0,)
@@ -384,19 +384,19 @@ def test_no_rows_give_no_scores(make: DetectorClass) -> None:
 
 @for_both
 def test_progress_moves_and_ends_at_the_number_of_rows(make: DetectorClass) -> None:
-    """Tests that a function hears how far the work has come, up to the end."""
-    heard: list[tuple[int, int]] = []
-    quick(make, [0], n_trees=20, n_jobs=1, progress=lambda done, total: heard.append((done, total))).fit(
+    """Tests that the progress function is called with increasing numbers, up to the number of rows."""
+    calls: list[tuple[int, int]] = []
+    quick(make, [0], n_trees=20, n_jobs=1, progress=lambda done, total: calls.append((done, total))).fit(
         np.random.default_rng(0).normal(size=(3000, 4))
     )
-    assert heard[-1] == (3000, 3000)
-    assert len(heard) >= 3
-    assert heard == sorted(heard)
+    assert calls[-1] == (3000, 3000)
+    assert len(calls) >= 3
+    assert calls == sorted(calls)
 
 
 @for_both
 def test_an_error_in_the_progress_function_stops_the_work(make: DetectorClass) -> None:
-    """Tests that an exception of the caller's function comes out of fit."""
+    """Tests that an exception in the progress function is raised by `fit`."""
 
     def fail(done: int, total: int) -> None:
         raise RuntimeError("enough")
@@ -407,7 +407,7 @@ def test_an_error_in_the_progress_function_stops_the_work(make: DetectorClass) -
 
 @for_both
 def test_the_progress_bar_is_drawn(make: DetectorClass, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests that progress=True shows a bar with the number of rows, and not among the results."""
+    """Tests that progress=True shows a bar with the number of rows on standard error."""
     quick(make, [0], progress=True).fit(np.random.default_rng(0).normal(size=(50, 3)))
     captured = capsys.readouterr()
     assert "50/50" in captured.err
@@ -415,7 +415,7 @@ def test_the_progress_bar_is_drawn(make: DetectorClass, capsys: pytest.CaptureFi
 
 
 def test_ctrl_c_stops_within_a_second() -> None:
-    """Tests that an interrupt in the middle of a long fit ends it at once, with Python's own exception."""
+    """Tests that an interrupt ends a long fit at once with KeyboardInterrupt."""
     code = """
 import sys, numpy as np
 from paribus import QCAD
@@ -435,13 +435,13 @@ except KeyboardInterrupt:
         process.wait()
     *later, last = rest.splitlines()
     assert last == "stopped"
-    # The fit says so twenty times a second: unlike a clock, that does not depend on what else the machine does.
+    # Progress is reported twenty times a second. Unlike a clock, the count does not depend on other processes.
     assert len(later) <= 20
 
 
 @for_both
 def test_the_bundled_tables(make: DetectorClass) -> None:
-    """Tests the cities of the paper and the generated weather, whose planted days are flagged."""
+    """Tests that anomalies in the bundled tables are found: Emmen among the cities, and the planted days of weather."""
     cities = datasets.load("cities")
     detector = make(cities.contextual, cities.behavioral).fit(cities.table)
     assert cities.table["City"].index("Emmen") in np.argsort(-detector.anomaly_scores_, kind="stable")[:3]
@@ -453,7 +453,7 @@ def test_the_bundled_tables(make: DetectorClass) -> None:
 
 
 def test_the_papers_injection_is_found_in_its_data(paper_data: Path) -> None:
-    """Tests that anomalies injected into Concrete as the paper does are found about as well as it reports (0.63)."""
+    """Tests that anomalies injected into Concrete as in the paper are found about as well as it reports (0.63)."""
     from sklearn.metrics import average_precision_score
 
     frame = pd.read_csv(paper_data / "RawData" / "Concrete.csv", index_col=0)

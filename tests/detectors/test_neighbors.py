@@ -1,4 +1,4 @@
-"""gower_neighbors, against distances worked by hand and the plain oracle."""
+"""gower_neighbors, compared with distances computed by hand and with the plain oracle."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from paribus import gower_neighbors
 from tests.oracles import qcad as oracles
 
 
-def test_distances_are_those_worked_by_hand() -> None:
-    """Tests the mean over columns, with a missing value leaving it."""
+def test_distances_computed_by_hand() -> None:
+    """Tests that the distance is the mean over columns without missing values."""
     table = pd.DataFrame({"age": [20.0, 30.0, np.nan], "sex": ["f", "m", "m"], "town": ["a", "a", None]})
     positions, distances = gower_neighbors(table, 2)
     assert positions.tolist() == [[1, 2], [2, 0], [1, 0]]
@@ -22,8 +22,8 @@ def test_distances_are_those_worked_by_hand() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 60), k=st.integers(1, 70))
-def test_neighbours_are_those_of_a_full_sort(seed: int, n: int, k: int) -> None:
-    """Tests that the search gives what sorting all distances gives, ties by the seeded order."""
+def test_neighbors_are_those_of_a_full_sort(seed: int, n: int, k: int) -> None:
+    """Tests that the search gives the result of sorting all distances, with ties in the seeded order."""
     random = np.random.default_rng(seed)
     table = np.column_stack([random.integers(0, 5, n), random.normal(size=n).round(1), random.integers(0, 3, n)])
     table[random.random(table.shape) < 0.1] = np.nan
@@ -40,7 +40,7 @@ def test_neighbours_are_those_of_a_full_sort(seed: int, n: int, k: int) -> None:
 
 
 def test_a_large_table_needs_several_chunks() -> None:
-    """Tests the search beyond one chunk of rows, where candidates are cut down on the way."""
+    """Tests the search in several chunks of rows, between which candidates are pruned."""
     random = np.random.default_rng(1)
     table = random.normal(size=(9000, 2)).round(2)
     positions, distances = gower_neighbors(table[:, :], 5, rows=table[:20])
@@ -54,7 +54,7 @@ def test_a_large_table_needs_several_chunks() -> None:
 
 
 def test_ties_do_not_follow_the_order_of_the_rows() -> None:
-    """Tests that of many rows at the same distance a seeded draw comes first, another one for another seed."""
+    """Tests that ties between rows at the same distance are broken by the seed."""
     table = {"x": [0.0] * 500}
     first, _ = gower_neighbors(table, 10, rows={"x": [0.0]}, random_state=1)
     again, _ = gower_neighbors(table, 10, rows={"x": [0.0]}, random_state=1)
@@ -65,21 +65,21 @@ def test_ties_do_not_follow_the_order_of_the_rows() -> None:
 
 
 def test_new_rows_far_outside_find_the_nearest_edge() -> None:
-    """Tests that rows beyond the fitted range are still ordered by distance."""
+    """Tests that distances of rows outside the fitted range are ordered correctly."""
     positions, distances = gower_neighbors({"x": [0.0, 1.0, 2.0]}, 3, rows={"x": [1e6]})
     assert positions.tolist() == [[2, 1, 0]]
     assert distances[0, 0] > 1
 
 
 def test_unseen_categories_are_at_distance_one() -> None:
-    """Tests that a category that is not in the table matches none of it."""
+    """Tests that a category that is not in the table matches none in it."""
     table = pl.DataFrame({"town": ["a", "b", "b"]})
     _, distances = gower_neighbors(table, 3, rows=pl.DataFrame({"town": ["z"]}))
     assert distances.tolist() == [[1.0, 1.0, 1.0]]
 
 
-def test_more_neighbours_than_rows_says_so() -> None:
-    """Tests that all others are found, with a warning."""
+def test_more_neighbors_than_rows_is_a_warning() -> None:
+    """Tests that all other rows are found, with a warning."""
     with pytest.warns(UserWarning, match="only 2 rows"):
         positions, _ = gower_neighbors({"x": [0.0, 1.0, 2.0]}, 9)
     assert positions.shape == (3, 2)

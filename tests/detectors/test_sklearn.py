@@ -16,14 +16,14 @@ from tests.support.detectors import DetectorClass, for_both, quick
 
 
 @parametrize_with_checks([QCAD(contextual=[0]), ConditionalSurprise(contextual=[0], n_trees=8)])  # type: ignore[untyped-decorator]
-def test_scikit_learns_own_checks(estimator: Any, check: Any) -> None:
-    """Tests what scikit-learn asks of every estimator; no failure is expected."""
+def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    """Tests the checks that scikit-learn has for estimators, without expected failures."""
     check(estimator)
 
 
 @for_both
 def test_clone_pickle_and_pipeline_give_the_same_scores(make: DetectorClass) -> None:
-    """Tests that copies, stored copies and pipelines of a detector give the same scores."""
+    """Tests that clones, pickled copies and pipelines give the same scores."""
     random = np.random.default_rng(0)
     table = random.normal(size=(80, 4))
     detector = quick(make, [0, 1]).fit(table)
@@ -36,7 +36,7 @@ def test_clone_pickle_and_pipeline_give_the_same_scores(make: DetectorClass) -> 
 
 @for_both
 def test_set_params_changes_the_next_fit(make: DetectorClass) -> None:
-    """Tests that parameters set later count at the next fit, and only then."""
+    """Tests that parameters that are set after a fit apply to the next fit, and only to it."""
     table = np.random.default_rng(0).normal(size=(60, 3))
     detector = quick(make, [0]).fit(table)
     before = detector.anomaly_scores_

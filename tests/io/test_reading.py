@@ -53,9 +53,7 @@ def check_small_table(table: ReadTable) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("n_before", [0, 1, 500, 300_000])
 @pytest.mark.parametrize(("encoding", "bad"), [("utf-8", b"\xe9"), ("utf-16", b"\x00\xd8a\x00"), ("ascii", b"\xe9")])
-def test_the_line_of_a_bad_byte_is_named(
-    tmp_path: Path, end: str, n_before: int, encoding: str, bad: bytes
-) -> None:
+def test_the_line_of_a_bad_byte_is_named(tmp_path: Path, end: str, n_before: int, encoding: str, bad: bytes) -> None:
     """Tests that the line number is right for any line end, although the stream reads ahead."""
     text = f"a,b{end}" * n_before
     # There may be a byte order mark, and there is text before the bad bytes in the last line.

@@ -1,4 +1,4 @@
-"""The C++ engine against the plain oracle, and against itself."""
+"""The C++ engine, compared with the plain oracle and with itself."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ def expect_answer(case: Case, point: Array, value: Array, excluded: int) -> None
             n_quantiles=case.n_quantiles,
             scale_tails=case.scale_tails,
         )
-        # With an extreme value in the node, splits that differ by less than the grid's step are alike to the engine.
+        # With an extreme value in the node, the engine does not distinguish splits closer than a grid step.
         if np.nanmax(case.behavior[:, feature]) >= GLITCH and answer.closest_call < 1e-6:
             continue
         np.testing.assert_array_equal(percentiles[feature], answer.percentiles)
-        # The engine adds up whole numbers: shares of a leaf, rounded.
+        # The engine sums whole numbers: rounded shares of a leaf.
         np.testing.assert_allclose(weights[feature], answer.weights, rtol=0, atol=1e-9)
         np.testing.assert_allclose(scores[feature], answer.partial_score, rtol=1e-12, atol=0)
 
 
 @given(case=cases(), row=st.integers(0, 39))
 def test_the_engine_agrees_with_the_oracle(case: Case, row: int) -> None:
-    """Tests that neighbours, distances, percentiles and scores of any mixed table are those of the plain method."""
+    """Tests that neighbors, distances, percentiles and scores of any mixed table are those of the oracle."""
     expect_oracle(case, [row % len(case.context)])
 
 
 @given(case=cases(), seed=st.integers(0, 2**32 - 1))
 def test_new_rows_agree_with_the_oracle(case: Case, seed: int) -> None:
-    """Tests rows that are not in the table: beyond its range, between its values, of unseen categories, missing."""
+    """Tests new rows: outside the range of the table, between its values, with unseen categories or missing values."""
     random = np.random.default_rng(seed)
     point = np.nan_to_num(case.context[random.integers(len(case.context))]) + random.integers(
         -3, 4, case.context.shape[1]
     )
-    # Codes from 0; 99 is one that no fitted row has.
+    # Codes start at 0; no fitted row has 99.
     point = np.where(case.categorical == 1, random.choice([0.0, 1.0, 99.0, np.nan], point.shape), point)
     value = random.integers(-5, 25, case.behavior.shape[1]).astype(float)
     expect_answer(case, point, value, -1)
@@ -73,7 +73,7 @@ def test_new_rows_agree_with_the_oracle(case: Case, seed: int) -> None:
 @given(case=cases(), row=st.integers(0, 39))
 @settings(max_examples=20)
 def test_every_kernel_agrees_with_the_oracle(case: Case, row: int) -> None:
-    """Tests that each build of the hot loops is right by itself."""
+    """Tests that each build of the kernel is right."""
     before = _core.kernel()
     try:
         for name in _core.kernels():
@@ -86,7 +86,7 @@ def test_every_kernel_agrees_with_the_oracle(case: Case, row: int) -> None:
 @given(seed=st.integers(0, 2**32 - 1), n_trees=st.sampled_from([1, 10, 20]))
 @settings(max_examples=7)
 def test_large_groups_agree_with_the_oracle(seed: int, n_trees: int) -> None:
-    """Tests groups that span many blocks of the scan, with real-valued behaviour, apart from near ties."""
+    """Tests groups that span many blocks of the scan, with real-valued behavior, except for near ties."""
     random = np.random.default_rng(seed)
     n, k = 160, 120
     context = np.column_stack([random.normal(size=n), random.integers(0, 30, n), random.integers(0, 4, n)]).astype(
@@ -114,8 +114,8 @@ def test_large_groups_agree_with_the_oracle(seed: int, n_trees: int) -> None:
     np.testing.assert_allclose(scores[0, 0], answer.partial_score, rtol=1e-12)
 
 
-def test_an_extreme_value_does_not_blind_the_trees() -> None:
-    """Tests that a group whose range one glitch makes a billion times wider is still split by its context."""
+def test_an_extreme_value_does_not_stop_the_trees_from_splitting() -> None:
+    """Tests that a group is split by its context although one value makes its range a billion times wider."""
     random = np.random.default_rng(0)
     n = 200
     context = np.arange(n, dtype=float)[:, None]
@@ -139,8 +139,8 @@ def test_an_extreme_value_does_not_blind_the_trees() -> None:
     expect_oracle(case, [10, 60, 190])
 
 
-def test_equal_splits_are_equal_whatever_their_size() -> None:
-    """Tests that of two splits of exactly the same merit but other sizes the lower threshold wins."""
+def test_splits_of_equal_merit_are_tied_for_any_sizes() -> None:
+    """Tests that of two splits of the same merit but different sizes the lower threshold wins."""
     m, unit = 7, 1089739
     n = 10 * m + 1
     context = np.concatenate([np.zeros(m), np.full(m, 10.0), np.arange(8 * m) + 20.0, [6.0]])[:, None]
@@ -160,8 +160,8 @@ def test_equal_splits_are_equal_whatever_their_size() -> None:
     expect_oracle(case, [n - 1])
 
 
-def test_neighbouring_numbers_can_be_told_apart() -> None:
-    """Tests a threshold between two doubles that have none in between."""
+def test_adjacent_numbers_can_be_separated() -> None:
+    """Tests a threshold between two adjacent doubles."""
     low, high = 1.0, float(np.nextafter(1.0, 2.0))
     context = np.array([low] * 10 + [high] * 10)[:, None]
     behavior = np.array([0.0] * 10 + [1.0] * 10)[:, None]
@@ -181,8 +181,8 @@ def test_neighbouring_numbers_can_be_told_apart() -> None:
 
 
 @given(case=cases(behavior=("whole", "normal", "glitch")), data=st.data())
-def test_one_answer_for_any_threads_batches_and_kernels(case: Case, data: st.DataObject) -> None:
-    """Tests that scores have the same bits for any number of threads, split into batches, order and instruction set."""
+def test_scores_do_not_depend_on_threads_batches_or_kernels(case: Case, data: st.DataObject) -> None:
+    """Tests that scores have the same bits for any threads, batches, order of rows and instruction set."""
     n = len(case.context)
     rows = np.arange(n)
     engine = case.engine()
@@ -211,15 +211,15 @@ def test_one_answer_for_any_threads_batches_and_kernels(case: Case, data: st.Dat
 
 @given(case=cases())
 def test_the_reach_is_the_first_and_the_last_distance(case: Case) -> None:
-    """Tests that scoring tells how near the nearest and the farthest reference row is."""
+    """Tests that scoring returns the distances of the nearest and the farthest reference row."""
     rows = np.arange(len(case.context))
     _, reach, _ = case.engine().score(case.context, case.behavior, rows)
     _, distances = case.engine().neighbors(case.context, rows)
     np.testing.assert_array_equal(reach, distances[:, [0, -1]])
 
 
-def test_the_environment_picks_the_kernel() -> None:
-    """Tests that PARIBUS_KERNEL chooses the build, and that a wrong name is an error that lists the right ones."""
+def test_the_environment_chooses_the_kernel() -> None:
+    """Tests that PARIBUS_KERNEL chooses the build, and that an unknown name is an error that lists the known ones."""
     import os
     import subprocess
     import sys
@@ -247,8 +247,8 @@ def test_the_environment_picks_the_kernel() -> None:
         ("features", "an unknown feature"),
     ],
 )
-def test_the_engine_refuses_arrays_that_do_not_fit(bad: str, message: str) -> None:
-    """Tests that no array of a wrong shape or content reaches the C++ loops."""
+def test_the_engine_rejects_invalid_arrays(bad: str, message: str) -> None:
+    """Tests that arrays with a wrong shape or content are errors."""
     context, behavior = np.zeros((2, 6)), np.zeros((1, 6))
     tie_order = np.arange(6, dtype=np.uint32)
     multiplicities = np.ones((3, 2), dtype=np.uint8)

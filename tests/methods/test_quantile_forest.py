@@ -21,9 +21,9 @@ from tests.oracles import qcad as oracles
 def test_one_tree_gives_the_percentiles_of_quantile_forest(
     seed: int, n_features: int, k: int, min_samples_split: int
 ) -> None:
-    """Tests that one whole-group tree has the leaf, and so the percentiles, of an independent implementation."""
+    """Tests that a tree over the whole group has the percentiles of an independent implementation."""
     random = np.random.default_rng(seed)
-    # Single precision, as quantile-forest keeps its features, so that thresholds are the same numbers.
+    # Single precision as in quantile-forest, so that thresholds are the same numbers.
     context = random.normal(size=(200, n_features)).astype(np.float32).astype(float)
     behavior = context[:, 0] + random.normal(size=200)
     table = np.column_stack([context, behavior])
@@ -36,7 +36,7 @@ def test_one_tree_gives_the_percentiles_of_quantile_forest(
     ).fit(table)
     row = table[:1]
     group = detector.reference_group(row)[0][0]
-    # Ties between splits are broken at random there; leave out the cases that have any on the way.
+    # quantile-forest breaks ties between splits at random, so cases with ties are left out.
     answer = oracles.judge(
         context,
         behavior,

@@ -1,4 +1,4 @@
-"""Rivals once more, slow and plain: one row, one component and one pair at a time."""
+"""Baselines, slow and plain: one row, one component and one pair at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pair_densities(model: Model, x: Array, y: Array) -> Array:
 
 
 def cad_step(model: Model, xs: Array, ys: Array) -> Model:
-    """One step of expectation maximisation."""
+    """One step of expectation maximization."""
     k = len(model.weights)
     shares = [pair_densities(model, x, y) for x, y in zip(xs, ys, strict=True)]
     shares = [share / share.sum() for share in shares]
@@ -66,7 +66,7 @@ def cad_score(model: Model, x: Array, y: Array) -> float:
 
 
 def neighbor_means(context: Array, categorical: Array, behavior: Array, distance: float) -> tuple[list[int], Array]:
-    """How many others are near, and their mean behaviour."""
+    """The number of other rows nearby, and their mean behavior."""
     ranges = oracles.column_ranges(context)
     counts, means = [], np.zeros(behavior.shape)
     for row in range(len(context)):
@@ -82,7 +82,7 @@ def neighbor_means(context: Array, categorical: Array, behavior: Array, distance
 
 
 def partial_correlation(table: Array, a: int, b: int, given: list[int]) -> float:
-    """The correlation of what two regressions on the same variables leave over."""
+    """The correlation of the residuals of two regressions on the same variables."""
     design = np.column_stack([np.ones(len(table)), table[:, given]])
     left = [table[:, v] - design @ np.linalg.lstsq(design, table[:, v], rcond=None)[0] for v in (a, b)]
     return float(np.corrcoef(left[0], left[1])[0, 1])

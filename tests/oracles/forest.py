@@ -1,4 +1,4 @@
-"""Trees and densities over whole tables: slow, plain, and in exact fractions."""
+"""Trees and densities over whole tables: slow and plain, with exact fractions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass
 class Split:
-    """What a node asks: whether a value is among those that go left; what it has not seen goes with the majority."""
+    """The question of a node: whether a value goes left. Unseen values go with the majority."""
 
     gain: Fraction
     feature: int
@@ -23,7 +23,7 @@ class Split:
 
 
 def grow(rows: list[int], columns: Array, categorical: Array, target: Array, min_samples_leaf: int) -> Any:
-    """A leaf (a list of rows), or a split with two nodes below it. All features are tried; the best is the first."""
+    """A leaf (a list of rows), or a split with two child nodes. All features are tried; the first best one wins."""
     best = None
     for feature in range(len(columns)):
         values = {row: columns[feature][row] for row in rows}
@@ -44,7 +44,7 @@ def grow(rows: list[int], columns: Array, categorical: Array, target: Array, min
 
 
 def candidates(known: list[int], missing: list[int], values: Any, target: Array, is_category: bool) -> Any:
-    """Left rows, right rows, and the question, from the lowest threshold upwards."""
+    """Left rows, right rows and question of each split, in ascending order of thresholds."""
     n = len(known) + len(missing)
     if is_category:
         groups: dict[Any, list[int]] = {}
@@ -75,14 +75,14 @@ def candidates(known: list[int], missing: list[int], values: Any, target: Array,
 
 
 def gain_of(left: list[int], right: list[int], target: Array) -> Fraction:
-    """By how much a split lowers the squared error."""
+    """The reduction of the squared error by a split."""
     sums = [sum((Fraction(float(target[row])) for row in side), Fraction(0)) for side in (left, right)]
     apart = sums[0] / len(left) - sums[1] / len(right)
     return apart * apart * len(left) * len(right) / (len(left) + len(right))
 
 
 def find(node: Any, values: Array) -> list[int]:
-    """The leaf of a row."""
+    """The leaf that a row falls into."""
     while not isinstance(node, list):
         split, left, right = node
         node = left if split.goes_left(values[split.feature]) else right

@@ -1,4 +1,4 @@
-"""The method as docs/methods/qcad.md states it: slow, plain, and with exact fractions where rounding could decide."""
+"""The method as docs/methods/qcad.md describes it: slow and plain, with exact fractions where rounding could matter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def gower(a: Array, b: Array, categorical: Array, ranges: Array) -> float:
-    """Distance between two rows."""
+    """Gower's distance between two rows."""
     parts = []
     for x, y, is_category, width in zip(a, b, categorical, ranges, strict=True):
         if math.isnan(x) or math.isnan(y):
@@ -30,7 +30,7 @@ def gower(a: Array, b: Array, categorical: Array, ranges: Array) -> float:
 
 
 def column_ranges(context: Array) -> Array:
-    """Largest minus smallest value of each column, 0 if there is none."""
+    """The range (maximum minus minimum) of each column; 0 for a column without values."""
     widths = []
     for column in context.T:
         known = column[~np.isnan(column)]
@@ -41,7 +41,7 @@ def column_ranges(context: Array) -> Array:
 def reference_group(
     context: Array, query: Array, excluded: int, k: int, categorical: Array, tie_order: Array
 ) -> tuple[list[int], list[float]]:
-    """The k nearest rows: sorted by distance, then by their place in the tie-breaking order."""
+    """The k nearest rows, sorted by distance and then by their position in the tie-breaking order."""
     place = {int(row): i for i, row in enumerate(tie_order)}
     ranges = column_ranges(context)
     found = [
@@ -55,21 +55,21 @@ def reference_group(
 
 @dataclass
 class Node:
-    """A node of a whole tree."""
+    """A node of a fully grown tree."""
 
     members: list[int]
     feature: int = -1
     threshold: float = math.nan
     closest_call: float = 1.0
-    """By which share the best split beat the best one that parts the node in another way."""
+    """The relative gap between the best split and the best one that partitions the node differently."""
     tied: bool = False
-    """Another feature parts the node in the same, best way."""
+    """Whether a split on another feature gives the same partition as the best one."""
     children: list[Node] = field(default_factory=list)
 
 
 @dataclass
 class Tree:
-    """A regression tree, grown whole."""
+    """A fully grown regression tree."""
 
     columns: list[list[float]]
     behavior: list[Fraction]
@@ -79,7 +79,7 @@ class Tree:
     max_features: int
 
     def grow(self, members: list[int], depth: int = 0) -> Node:
-        """Splits until a node is small, or constant."""
+        """Splits until a node is small or constant."""
         node = Node(members)
         if len(members) < self.min_samples_split:
             return node
@@ -94,7 +94,7 @@ class Tree:
         return node
 
     def choose_split(self, node: Node, depth: int) -> bool:
-        """The split that leaves the least squared error: of equals, the first feature and the lowest threshold."""
+        """Chooses the split with the smallest squared error; of equal ones, the first feature and lowest threshold."""
         members = node.members
         n_features = len(self.columns)
         if self.feature_order is None:
@@ -117,7 +117,7 @@ class Tree:
         return False
 
     def candidates(self, members: list[int], feature: int) -> list[tuple[Fraction, int, float, frozenset[int]]]:
-        """Gain, feature, threshold and left side of each split of a feature, from the lowest threshold up."""
+        """Gain, feature, threshold and left side of each split of a feature, in ascending order of thresholds."""
         column = self.columns[feature]
         values = sorted({column[i] for i in members})
         result = []
@@ -146,7 +146,7 @@ def path_of(node: Node, point: list[float]) -> list[Node]:
 
 
 def percentiles(values: list[float], weights: list[Fraction], n_quantiles: int) -> list[float]:
-    """tau_i = inf{v : F(v) >= i / n}; the first and last are the smallest and largest value of any weight."""
+    """tau_i = inf{v : F(v) >= i / n}; the first and last are the smallest and largest value with a positive weight."""
     taus = [_quantile(values, weights, Fraction(i, n_quantiles)) for i in range(n_quantiles + 1)]
     return taus
 
@@ -162,7 +162,7 @@ def _quantile(values: list[float], weights: list[Fraction], share: Fraction) -> 
 
 
 def partial_score(taus: list[float], quartiles: tuple[float, float], value: float, scale_tails: bool) -> float:
-    """Equation 4, with the cases that it leaves open."""
+    """Equation 4 of the paper, with the cases that it leaves open."""
     widths = [b - a for a, b in pairwise(taus)]
     low, high = taus[0], taus[-1]
     if low <= value <= high:
@@ -178,16 +178,16 @@ def partial_score(taus: list[float], quartiles: tuple[float, float], value: floa
 
 @dataclass
 class Answer:
-    """What the oracle says of one row and behavioural feature."""
+    """The oracle's result for one row and behavioral feature."""
 
     percentiles: list[float]
     partial_score: float
     weights: list[float]
-    """How much each member of the group counts."""
+    """The weight of each member of the group."""
     closest_call: float = 1.0
-    """The closest decision on the way to any leaf, between two ways to part a node."""
+    """The smallest relative gap between two partitions of a node, over all nodes on the paths to the leaves."""
     tied: bool = False
-    """On the way, two features parted a node alike."""
+    """Whether two features gave the same partition of a node on these paths."""
 
 
 def judge(
@@ -205,12 +205,12 @@ def judge(
     n_quantiles: int = 100,
     scale_tails: bool = True,
 ) -> Answer:
-    """Grows every tree of one row and feature, and scores the value. `behavior` is the feature's whole column."""
+    """Grows all trees for one row and feature, and scores the value. `behavior` is the whole column."""
     members = [i for i in range(len(group)) if not math.isnan(behavior[group[i]])]
     values = [float(behavior[row]) for row in group]
     known = behavior[~np.isnan(behavior)]
     width = known.max() - known.min()
-    # A constant feature scores 0, whoever the others are.
+    # A constant feature scores 0 for any group.
     nothing = Answer(
         [math.nan] * (n_quantiles + 1),
         0.0 if width == 0 and not math.isnan(value) else math.nan,
@@ -270,7 +270,7 @@ def judge(
 
 
 def _encode(cells: list[float], mine: float, values: list[float], members: list[int]) -> tuple[list[float], float]:
-    """A category's number is the mean behaviour of its members; one without members gets the mean of all."""
+    """Replaces a category by the mean behavior of its members; one without members by the mean of all."""
 
     def mean(rows: list[int]) -> float:
         total = 0.0

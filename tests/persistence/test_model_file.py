@@ -1,4 +1,4 @@
-"""Saved models: the same answers."""
+"""Saved models give the same results."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus import QCAD
+from paribus import load
 from paribus.persistence.columns import pack, unpack
+from tests.support.detectors import Detector, DetectorClass, for_both, quick
 from tests.support.models import members_of, npy, same, wide_table, write_members
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
 
-def check_same_answers(detector: QCAD, loaded: QCAD, table: Any) -> None:
+def check_same_results(detector: Detector, loaded: Detector, table: Any) -> None:
     assert same(loaded.anomaly_scores_, detector.anomaly_scores_)
     assert same(loaded.labels_, detector.labels_)
     assert loaded.offset_ == detector.offset_
@@ -40,8 +41,9 @@ def check_same_answers(detector: QCAD, loaded: QCAD, table: Any) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "dict"])
-def test_a_loaded_detector_gives_the_same_answers(tmp_path: Path, library: str) -> None:
-    """Tests that scores, labels and explanations are the same to the last bit, and the rows are the original ones."""
+@for_both
+def test_a_loaded_detector_gives_the_same_results(make: DetectorClass, tmp_path: Path, library: str) -> None:
+    """Tests that scores, labels and explanations are the same to the last bit, and that rows are the original ones."""
     frame = wide_table()
     convert: dict[str, Callable[[pd.DataFrame], Any]] = {
         "pandas": lambda frame: frame,
@@ -50,10 +52,11 @@ def test_a_loaded_detector_gives_the_same_answers(tmp_path: Path, library: str) 
         "dict": lambda frame: frame.to_dict("list"),
     }
     table = convert[library](frame)
-    detector = QCAD([*CONTEXT, "when", "weekend"], BEHAVIOR, n_trees=7, max_features=2, n_neighbors=30).fit(table)
+    detector = quick(make, [*CONTEXT, "when", "weekend"], BEHAVIOR, max_features=2).fit(table)
     detector.save(tmp_path / "m.paribus")
-    loaded = QCAD.load(tmp_path / "m.paribus")
-    check_same_answers(detector, loaded, table)
+    loaded = load(tmp_path / "m.paribus")
+    assert type(loaded) is make
+    check_same_results(detector, loaded, table)
     reference = loaded.explain(3).reference
     rows = loaded.explain(3).reference_positions
     assert list(reference) == [*frame.columns, "distance", "weight"]
@@ -67,20 +70,22 @@ def test_a_loaded_detector_gives_the_same_answers(tmp_path: Path, library: str) 
             loaded.explain("r999")
 
 
-def test_a_detector_of_an_array_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that positions as columns, and the page about a loaded detector, stay what they are."""
+@for_both
+def test_a_detector_of_an_array_and_its_report(
+    make: DetectorClass, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests columns by position, and that a loaded detector writes the same report and the same file."""
     array = mixed_table(missing=0.0)[["age", "load", "pressure", "pulse"]].to_numpy()
-    detector = QCAD([0, 1], [2, 3], n_trees=5, clip=None, contamination=0.1, random_state=np.random.RandomState(3)).fit(
-        array
-    )
+    options = {"clip": None, "contamination": 0.1, "random_state": np.random.RandomState(3)}
+    detector = quick(make, [0, 1], [2, 3], **options).fit(array)
     detector.save(tmp_path / "m.paribus")
-    loaded = QCAD.load(tmp_path / "m.paribus")
+    loaded = load(tmp_path / "m.paribus")
     detector.set_params(random_state=None)
-    check_same_answers(detector, loaded, array)
+    check_same_results(detector, loaded, array)
     for first, second in zip(detector.explain(0).reference.items(), loaded.explain(0).reference.items(), strict=True):
         assert first[0] == second[0]
         assert same(first[1], second[1])
-    # The page says when it was written.
+    # The page contains the date.
     monkeypatch.setattr("paribus.output.report.page.datetime", Mock(now=lambda: datetime(2026, 1, 31)))
     detector.report(tmp_path / "a.html", n_rows=3)
     loaded.report(tmp_path / "b.html", n_rows=3)
@@ -89,7 +94,8 @@ def test_a_detector_of_an_array_and_its_report(tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "again.paribus").read_bytes() == (tmp_path / "m.paribus").read_bytes()
 
 
-def test_categories_of_many_kinds(tmp_path: Path) -> None:
+@for_both
+def test_categories_of_many_kinds(make: DetectorClass, tmp_path: Path) -> None:
     """Tests that whole numbers, dates and decimals can be categories of a saved detector."""
     n = 60
     table = pl.DataFrame(
@@ -101,39 +107,41 @@ def test_categories_of_many_kinds(tmp_path: Path) -> None:
         }
     )
     names = ["code", "day", "price"]
-    detector = QCAD(names, ["x"], categorical=names, n_trees=3).fit(table)
+    detector = quick(make, names, ["x"], categorical=names).fit(table)
     detector.save(tmp_path / "m.paribus")
-    check_same_answers(detector, QCAD.load(tmp_path / "m.paribus"), table)
+    check_same_results(detector, load(tmp_path / "m.paribus"), table)
 
 
-def test_big_endian_columns_are_stored_as_all_others(tmp_path: Path) -> None:
-    """Tests that the order of bytes on some other machine makes no difference to the file."""
+@for_both
+def test_big_endian_columns_are_stored_as_all_others(make: DetectorClass, tmp_path: Path) -> None:
+    """Tests that the byte order of the input makes no difference to the file."""
     table = {"c": np.arange(20.0), "x": np.arange(20.0) % 7, "n": np.arange(20)}
     stored = []
     for swap in (False, True):
         ordered = {
             name: values.astype(values.dtype.newbyteorder()) if swap else values for name, values in table.items()
         }
-        QCAD(["c"], ["x"], n_trees=2).fit(ordered).save(tmp_path / "m")
-        assert QCAD.load(tmp_path / "m").explain(0).reference["n"].dtype.isnative
+        quick(make, ["c"], ["x"]).fit(ordered).save(tmp_path / "m")
+        assert load(tmp_path / "m").explain(0).reference["n"].dtype.isnative
         stored.append({name: data for name, data in members_of((tmp_path / "m").read_bytes()).items() if "npy" in name})
     assert stored[0] == stored[1]
 
 
-def test_only_a_fitted_detector_can_be_saved(tmp_path: Path) -> None:
-    """Tests that there is no file without a fit, and that a failed write leaves the old one."""
+@for_both
+def test_only_a_fitted_detector_can_be_saved(make: DetectorClass, tmp_path: Path) -> None:
+    """Tests that a detector that is not fitted, or a missing folder, is an error that leaves no file."""
     from sklearn.exceptions import NotFittedError
 
     path = tmp_path / "m.paribus"
     with pytest.raises(NotFittedError):
-        QCAD([0]).save(path)
+        quick(make, [0]).save(path)
     assert not path.exists()
     with pytest.raises(FileNotFoundError, match=r"there is no folder"):
-        QCAD([0]).fit(np.arange(20.0).reshape(10, 2)).save(tmp_path / "no" / "m.paribus")
+        quick(make, [0]).fit(np.arange(20.0).reshape(10, 2)).save(tmp_path / "no" / "m.paribus")
 
 
 def test_a_full_disk_leaves_the_old_model(tmp_path: Path, model: Path) -> None:
-    """Tests that a write that the system stops leaves the old file, and nothing half-written."""
+    """Tests that a failed write leaves the old file unchanged, and no other file."""
     old = model.read_bytes()
     code = f"""
 import resource, signal, numpy as np
@@ -153,31 +161,31 @@ except OSError as error:
     assert os.listdir(model.parent) == [model.name]
 
 
-def test_a_noisy_nan_is_a_missing_value(model: Path, saved: bytes) -> None:
-    """Tests that NaN as R writes it, which warns when it is computed with, is taken for what it means."""
+def test_a_signaling_nan_is_a_missing_value(model: Path, saved: bytes) -> None:
+    """Tests that NaN as R writes it, which causes warnings in computations, is a missing value."""
     members = members_of(saved)
-    sound = QCAD.load(model)
+    sound = load(model)
     assert np.isnan(sound._fitted.table.all_context[:, 2]).any()
     for name in ("context", "behavior", "partial_scores"):
         array = np.load(io.BytesIO(members[f"{name}.npy"]))
         array.view(np.uint64)[np.isnan(array)] = 0x7FF00000000007A2
         members |= {f"{name}.npy": npy(array)}
     write_members(model, members)
-    assert same(QCAD.load(model).anomaly_score(wide_table(40)), sound.anomaly_score(wide_table(40)))
+    assert same(load(model).anomaly_score(wide_table(40)), sound.anomaly_score(wide_table(40)))
 
 
-def test_headers_that_are_too_long_are_neither_written_nor_read(
+def test_too_long_headers_are_neither_written_nor_read(
     model: Path, saved: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests the limit to what JSON may become in memory, on both sides."""
+    """Tests the limit of the size of the header, for writing and for reading."""
     length = len(members_of(saved)["header.json"])
-    monkeypatch.setattr("paribus.persistence.archive.LONGEST_HEADER", length)
-    sound = QCAD.load(model)
+    monkeypatch.setattr("paribus.persistence.archive.MAX_HEADER_SIZE", length)
+    sound = load(model)
     sound.save(model)
     assert model.read_bytes() == saved
-    monkeypatch.setattr("paribus.persistence.archive.LONGEST_HEADER", length - 1)
+    monkeypatch.setattr("paribus.persistence.archive.MAX_HEADER_SIZE", length - 1)
     with pytest.raises(ValueError, match="the header is too long"):
-        QCAD.load(model)
+        load(model)
     with pytest.raises(ValueError, match="too long to be saved"):
         sound.save(model)
     assert model.read_bytes() == saved
@@ -191,7 +199,7 @@ def test_headers_that_are_too_long_are_neither_written_nor_read(
     )
 )
 def test_columns_are_stored_without_loss(values: list[Any]) -> None:
-    """Tests that texts with any letters, whole numbers and floats come back, with what is missing."""
+    """Tests that text, whole numbers and floats are restored, with missing values."""
     column = np.empty(len(values), dtype=object)
     column[:] = values
     back = unpack("c", pack("c", column), len(values)).tolist()

@@ -1,4 +1,4 @@
-"""Names and values that want to run, to turn the line, or to break the page."""
+"""Names and values that try to run code, to change the writing direction, or to break the page."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NAMES = [
 ]
 
 
-# What rows are called.
+# The name of the column of row names.
 LABEL = "<b onclick='window.broken = 8'>label</b>"
 
 
 def hostile_table(n: int = 200, seed: int = 0) -> dict[str, Any]:
-    """Three columns of behaviour, the other names as context; the names once more as values and labels."""
+    """A table with three behavioral columns; the other names are context, and all names occur as values and labels."""
     random = np.random.default_rng(seed)
     table: dict[str, Any] = {name: random.normal(size=n) for name in NAMES[:3]}
     for place, name in enumerate(NAMES[3:]):

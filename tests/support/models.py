@@ -1,4 +1,4 @@
-"""Saved models for tests, whole and taken apart."""
+"""Saved models for tests, and their parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Members = dict[str, bytes]
 
 
 def wide_table(n: int = 150) -> pd.DataFrame:
-    """A table with a moment and a truth value in its context, columns without a role, and an index."""
+    """A table with a timestamp and a boolean as context, columns without a role, and an index."""
     frame = mixed_table(n)
     frame["when"] = pd.date_range("2026-01-01", periods=n, freq="h")
     frame["weekend"] = [bool(row % 7 < 2) for row in range(n)]
@@ -37,7 +37,7 @@ def members_of(data: bytes) -> Members:
 
 
 def sealed(members: Members) -> Members:
-    """With the digest that belongs to these parts, as if they had been saved so."""
+    """The parts with a matching digest, as if they had been saved like this."""
     try:
         header = json.loads(members["header.json"])
         arrays = {

@@ -1,4 +1,4 @@
-"""Reports as tests see them: written, read, and looked at for what no page may have."""
+"""Writing, parsing and checking of reports in tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VOID = {"meta", "link", "input"}
 
 
 class Checker(HTMLParser):
-    """Elements that are closed in the order in which they were opened, and the pictures among them."""
+    """Collects elements and text, and checks that elements are closed in the right order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Checker(HTMLParser):
 
 
 def check(page: str) -> Checker:
-    """Reads a page, and says so if it is not well-formed or would ask anybody for anything."""
+    """Parses a page, and checks that it is well-formed and loads nothing from elsewhere."""
     checker = Checker()
     checker.feed(page)
     checker.close()
@@ -59,17 +59,17 @@ def check(page: str) -> Checker:
 
 
 def write(detector: QCAD, folder: Path, **options: Any) -> str:
-    """A report as text."""
+    """Writes a report, and returns it as text."""
     return detector.report(folder / "report.html", **options).read_text(encoding="utf-8")
 
 
 def fit(table: Any, contextual: Any = CONTEXT, behavioral: Any = BEHAVIOR, **options: Any) -> QCAD:
-    """A quick fit, whatever it has to say."""
+    """A detector with few trees, fitted without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return QCAD(contextual, behavioral, **({"n_trees": 5} | options)).fit(table)
 
 
 def words_of(page: str) -> str:
-    """What a reader sees, on one line."""
+    """The visible text of a page, on one line."""
     return " ".join(" ".join(check(page).texts).split())

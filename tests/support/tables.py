@@ -13,17 +13,17 @@ from paribus import _core
 
 Array = np.ndarray[Any, Any]
 
-# The roles of `mixed_table`.
+# The roles of the columns of `mixed_table`.
 CONTEXT = ["age", "load", "site"]
 BEHAVIOR = ["pressure", "pulse"]
 
-# A value far outside.
+# A value far outside the range of the others.
 GLITCH = 2.0**30
 
 
 @dataclass
 class Case:
-    """A table as the engine takes it, and what the forest draws."""
+    """A table as the engine takes it, with the random draws of the forest."""
 
     context: Array
     categorical: Array
@@ -67,7 +67,7 @@ def _column(random: np.random.Generator, n: int, kind: str) -> Array:
     elif kind == "dyadic":
         column = random.integers(-64, 64, n) / 16.0
     elif kind == "glitch":
-        # The grid of its group is wide.
+        # An extreme value makes the grid of its group wide.
         column = random.integers(0, 20, n).astype(float)
         column[random.integers(n)] = GLITCH
     elif kind == "constant":
@@ -79,7 +79,7 @@ def _column(random: np.random.Generator, n: int, kind: str) -> Array:
 
 @st.composite
 def cases(draw: st.DrawFn, behavior: tuple[str, ...] = ("whole", "dyadic", "glitch", "constant")) -> Case:
-    """A small table. Behaviour on a grid by default, so that the oracle's exact fractions and the engine must agree."""
+    """A small table. By default, behavior is on a grid, so that the engine must agree with the oracle's fractions."""
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(2, 40))
     kinds = draw(
@@ -122,7 +122,7 @@ def cases(draw: st.DrawFn, behavior: tuple[str, ...] = ("whole", "dyadic", "glit
 
 
 def mixed_table(n: int = 120, seed: int = 0, missing: float = 0.05) -> pd.DataFrame:
-    """Two numbers and a category of context, two numbers of behaviour, some of it missing."""
+    """A table with two numeric and one categorical context, two behavioral columns, and some missing values."""
     random = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
