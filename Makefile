@@ -24,6 +24,7 @@ EXTRAS_test := [test]
 EXTRAS_bench := [bench]
 EXTRAS_experiments := [bench,data]
 EXTRAS_lint := [bench,lint,test]
+EXTRAS_docs := [docs]
 
 SANITIZE_DIR := build/sanitize
 SANITIZE_TESTS ?= tests/methods/test_engine.py tests/methods/test_table_forest.py tests/detectors/test_neighbors.py \
@@ -37,7 +38,7 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format stubs sanitize bench experiments wheel clean
+.PHONY: help demo test lint docs format stubs sanitize bench experiments wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -48,7 +49,7 @@ demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 test: $(VENV)/.installed-test  ## run the tests, and the examples in the docstrings and the docs
 	@$(BIN)/python tests/browser/chromium.py
 	$(BIN)/python -m pytest -n auto --dist worksteal --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
-	    $(if $(PARIBUS_DATA),,--ignore=docs/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
+	    $(if $(PARIBUS_DATA),,--ignore=docs/examples/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing
 	$(BIN)/ruff check .
@@ -59,6 +60,10 @@ lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothi
 	@mkdir -p build
 	$(BIN)/python -m nanobind.stubgen -q -m paribus._core -o build/_core.pyi
 	@diff -u src/paribus/_core.pyi build/_core.pyi || { echo "The stub is out of date: run 'make stubs'."; exit 1; }
+
+docs: $(VENV)/.installed-docs  ## build the documentation site into build/docs, and check its links
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
+	$(BIN)/python docs/check_links.py build/docs
 
 format: $(VENV)/.installed-lint  ## bring all sources into the project's style
 	$(BIN)/ruff check --fix-only .

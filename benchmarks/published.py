@@ -10,8 +10,8 @@ paper's distance threshold of 0.9, by which rows that share a tenth of their val
 precision-recall curve interpolates linearly between points, which gives (1 + rate of anomalies) / 2 if all scores are
 equal.
 
-Writes `results/published.json` next to this file, and two tables of docs/results.md from it. Results that the file
-already contains are not computed again.
+Writes `results/published.json` next to this file, and two tables of docs/results/results.md from it. Results
+that the file already contains are not computed again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from paribus.methods.qcad.model import make_engine, rescale
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "published.json"
-PAGE = HERE.parent / "docs" / "results.md"
+PAGE = HERE.parent / "docs" / "results" / "results.md"
 # Tables with more than `LARGE` rows get fewer trials: they are slow, and their results vary little.
 TRIALS, TRIALS_OF_LARGE, LARGE = 5, 3, 2000
 Results: TypeAlias = dict[str, dict[str, list[float]]]
@@ -174,7 +174,7 @@ def read_results() -> Results:
 
 
 def write_page(results: Results) -> None:
-    """Writes both tables into docs/results.md, between its marks."""
+    """Writes both tables into docs/results/results.md, between its marks."""
     areas = [f"{label}: average precision" for label in DETECTORS if label.startswith("QCAD")]
     titles = ["Gower's distance", "the script's distance", "and interpolated percentiles"]
     rewrite_part(PAGE, "published QCAD", _table(results, "QCAD", areas, titles))

@@ -1,6 +1,7 @@
 """The time and memory of `paribus detect` on a file of 200,000 rows, including the report.
 
-Writes `shell.json` next to this file, and a table of docs/performance.md from it. Takes half an hour on two cores.
+Writes `shell.json` next to this file, and a table of docs/methods/performance.md from it. Takes half an hour on two
+cores.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from paper.markdown import rewrite_part
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "shell.json"
-PAGE = HERE.parent / "docs" / "performance.md"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
 CONTEXT, BEHAVIOR = ["temperature", "load", "age", "hour", "site"], ["pressure", "flow", "noise"]
 
 
@@ -74,7 +75,7 @@ def measure(n_rows: int, method: str, n_trees: int) -> dict[str, Any]:
 
 
 def write_page(runs: list[dict[str, Any]], n_cores: int) -> None:
-    """Writes the table into docs/performance.md, between its marks."""
+    """Writes the table into docs/methods/performance.md, between its marks."""
     lines = [
         f"Measured on {n_cores} cores.",
         "",

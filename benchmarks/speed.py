@@ -3,7 +3,7 @@
 The peer is what one would write without paribus: distances from the `gower` package, and one forest of quantile-forest
 per row and behavioral feature. It is timed on a sample of rows and extrapolated. The samples alternate with runs of
 `QCAD.fit`, so that both see the same machine. Writes `speed.json` next to this file, and the tables of
-docs/performance.md from it.
+docs/methods/performance.md from it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from paribus.evaluation.plain_forests import PlainForests
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "speed.json"
-PAGE = HERE.parent / "docs" / "performance.md"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
 Array = np.ndarray[Any, Any]
 
 
@@ -217,7 +217,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def write_page(results: dict[str, Any]) -> None:
-    """Writes the tables into docs/performance.md, between its marks."""
+    """Writes the tables into docs/methods/performance.md, between its marks."""
     lines = [
         f"Measured on {results['machine']['cores']} cores with the `{results['machine']['kernel']}` kernel, "
         f"Python {results['machine']['python']}; k = 500. The paper's tables use 10 trees, the default is 100.",

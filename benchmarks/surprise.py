@@ -1,6 +1,6 @@
 """The speed of ConditionalSurprise: on a million rows, on new rows, and of one forest next to quantile-forest's.
 
-Writes `surprise.json` next to this file, and a table of docs/performance.md from it.
+Writes `surprise.json` next to this file, and a table of docs/methods/performance.md from it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from paribus._core import FeatureTable, Forest
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "surprise.json"
-PAGE = HERE.parent / "docs" / "performance.md"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
 N_CONTEXTUAL = N_BEHAVIORAL = 5
 N_TREES, MIN_SAMPLES_LEAF, N_QUANTILES = 64, 4, 101
 # A sample of half the rows, drawn with replacement, leaves out a given row with probability e^-0.5.
@@ -130,7 +130,7 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def write_page(results: dict[str, Any]) -> None:
-    """Writes the table into docs/performance.md, between its marks."""
+    """Writes the table into docs/methods/performance.md, between its marks."""
     peer, new = results["peer"], results["new_rows"]
     lines = [
         f"Measured on {results['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioral features, "

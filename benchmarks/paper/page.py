@@ -1,6 +1,6 @@
 """The results page: tables and figures from result files, written between the marks of a hand-written page.
 
-In the folder benchmarks, `python -m paper.page` writes docs/results.md from benchmarks/results.
+In the folder benchmarks, `python -m paper.page` writes docs/results/results.md from benchmarks/results.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def main() -> None:
     """Writes the page."""
     root = Path(__file__).parents[2]
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("page", nargs="?", type=Path, default=root / "docs" / "results.md")
+    parser.add_argument("page", nargs="?", type=Path, default=root / "docs" / "results" / "results.md")
     parser.add_argument("--results", type=Path, default=root / "benchmarks" / "results")
     arguments = parser.parse_args()
     written = write_page(arguments.results, arguments.page, arguments.page.parent / "pictures")

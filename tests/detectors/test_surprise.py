@@ -184,7 +184,7 @@ def test_the_cap_limits_each_half_of_a_partial_score() -> None:
 
 
 def test_a_partial_score_is_the_sum_of_two_capped_surprises() -> None:
-    """Tests the formula of docs/surprise.md, below the cap and beyond it, on the one side, the other and both."""
+    """Tests the formula of docs/methods/surprise.md, below the cap and beyond it, on one side, the other and both."""
     table = wavy_table(200, together=1.0)
     table.loc[:3, "warm"] += [4.0, 8.0, 20.0, 1000.0]
     seen = set()
@@ -318,7 +318,7 @@ def test_the_whole_column_does_not_count_the_row_itself() -> None:
 
 
 def test_widths_are_those_of_the_docs() -> None:
-    """Tests the shares of a standard deviation that docs/surprise.md names, for a column and for contexts."""
+    """Tests the shares of a standard deviation that docs/methods/surprise.md names, for a column and for contexts."""
     random = np.random.default_rng(0)
     target = random.normal(size=300)
     deviation = np.sqrt(np.pi / 2.0) * np.abs(target - target.mean()).mean()

@@ -23,7 +23,7 @@ mpl.use("Agg")
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "results.md"
+PAGE = ROOT / "docs" / "results" / "results.md"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_no_cell_failed_and_each_says_how_it_was_made(experiment: str) -> None:
 
 
 def test_the_page_is_that_of_the_result_files(tmp_path: Path) -> None:
-    """Tests that every table of docs/results.md is what `paribus bench page` writes, and that its pictures exist."""
+    """Tests that every table of docs/results/results.md is what `paper.page` writes, and that its pictures exist."""
     copy = Path(shutil.copy(PAGE, tmp_path))
     assert all(has_part(copy.read_text(encoding="utf-8"), part) for part in page.PARTS)
     assert page.write_page(RESULTS, copy, tmp_path / "pictures")
@@ -93,10 +93,10 @@ def test_what_the_authors_scripts_give_is_on_the_page(monkeypatch: pytest.Monkey
 def test_the_performance_page_is_that_of_its_files(
     script: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Tests that the tables of docs/performance.md are those of the files that the benchmarks left."""
+    """Tests that the tables of docs/methods/performance.md are those of the files that the benchmarks left."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     module = importlib.import_module(script)
-    page = ROOT / "docs" / "performance.md"
+    page = ROOT / "docs" / "methods" / "performance.md"
     copy = Path(shutil.copy(page, tmp_path))
     monkeypatch.setattr(module, "PAGE", copy)
     monkeypatch.setattr("sys.argv", [script, "--page-only"])
@@ -118,11 +118,11 @@ def test_the_readme_quotes_the_results() -> None:
     table = means(ResultFile(RESULTS / "accuracy.jsonl").read())
     real = [name for name in NAMES if not is_generated(name)]
     means_of = {method: mean_over(table, real, method) for method in experiments.COMPARED}
-    rival = max(baselines.names(), key=lambda method: means_of[method] or 0.0)
+    baseline = max(baselines.names(), key=lambda method: means_of[method] or 0.0)
     paper = mean_over(paper_means(), real, "QCAD")
     assert (
         f"`ConditionalSurprise` {means_of['ConditionalSurprise']:.2f}, `QCAD` {means_of['QCAD, 100 trees']:.2f}, "
-        f"the best rival {means_of[rival]:.2f} ({rival}), QCAD in the paper {paper:.2f}"
+        f"the best baseline {means_of[baseline]:.2f} ({baseline}), QCAD in the paper {paper:.2f}"
     ) in text
     unseen = means(ResultFile(RESULTS / "heldout.jsonl").read())
     first = [len(names) - len(surprise_page.behind(each, names)) for each, names in ((table, NAMES), (unseen, UNSEEN))]
@@ -130,8 +130,8 @@ def test_the_readme_quotes_the_results() -> None:
     ordered = sorted((mean_over(unseen, UNSEEN, method) or 0.0 for method in experiments.COMPARED), reverse=True)
     assert ordered[0] == mean_over(unseen, UNSEEN, "ConditionalSurprise")
     assert (
-        f"on {first[1]} of {len(UNSEEN)} that played no part in its making, where its mean is {ordered[0]:.2f} and the "
-        f"next one's {ordered[1]:.2f}"
+        f"on {first[1]} of {len(UNSEEN)} that played no part in its development, where its mean is {ordered[0]:.2f} "
+        f"and the next one's {ordered[1]:.2f}"
     ) in text
 
 
@@ -146,7 +146,7 @@ def test_each_miss_is_explained() -> None:
 
 
 def test_the_papers_results_cover_its_data() -> None:
-    """Tests that there is a number of the paper's for each of its data sets and each rival that it knew."""
+    """Tests that there is a number of the paper's for each of its data sets and each baseline that it knew."""
     names = [summary.name for summary in experiments.paper_sets()]
     for measure in MEASURES:
         reported = paper_means(measure)

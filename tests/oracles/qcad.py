@@ -1,4 +1,4 @@
-"""The method as docs/method.md describes it: slow and plain, with exact fractions where rounding could matter."""
+"""The method as docs/methods/qcad.md describes it: slow and plain, with exact fractions where rounding could matter."""
 
 from __future__ import annotations
 

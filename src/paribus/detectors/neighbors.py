@@ -32,7 +32,7 @@ def gower_neighbors(
 ) -> tuple[npt.NDArray[np.int64], Floats]:
     """Finds the exact k nearest rows of a table of mixed types by Gower's distance, without an N x N matrix.
 
-    The distance of two rows is the mean over columns of |a - b| / range for numbers, and of 0 or 1 for equal or
+    The distance of two rows is the mean over columns of ``|a - b| / range`` for numbers, and of 0 or 1 for equal or
     different categories. A column in which either row has no value is left out of the mean; the distance of rows
     without a common column is 1.
 

@@ -102,7 +102,7 @@ class ScoringDetector(FittedDetector):
 
         Returns
         -------
-        positions, distances : arrays of shape (rows, n_neighbors_)
+        positions, distances : arrays of shape (rows, neighbors)
             Positions in the fitted table, nearest first, and their distances.
 
         Examples
