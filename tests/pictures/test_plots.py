@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -54,11 +53,20 @@ def clean_figures() -> Iterator[None]:
 def forget_fits() -> Iterator[None]:
     """Frees the fitted detectors at the end, which the C++ bindings would otherwise report as leaks."""
     yield
-    for fit in (fit_weather, fit_hostile, fit_constant):
-        fit.cache_clear()
+    FITS.clear()
 
 
-@cache
+FITS: dict[tuple[str, str], Any] = {}
+
+
+def fitted(fit: Callable[[DetectorClass], Any], make: DetectorClass) -> Any:
+    """A detector on one of the tables below, fitted once."""
+    key = fit.__name__, make.__name__
+    if key not in FITS:
+        FITS[key] = fit(make)
+    return FITS[key]
+
+
 def fit_weather(make: DetectorClass) -> Any:
     data = datasets.load("weather")
     return quick(make, data.contextual, data.behavioral, n_trees=16).fit(data.table)
@@ -66,7 +74,7 @@ def fit_weather(make: DetectorClass) -> Any:
 
 @pytest.fixture(params=DETECTORS)
 def weather(request: pytest.FixtureRequest) -> Any:
-    return fit_weather(DETECTORS[request.param])
+    return fitted(fit_weather, DETECTORS[request.param])
 
 
 def hostile_table(n: int = 300) -> tuple[dict[str, Any], list[str], list[str]]:
@@ -88,7 +96,6 @@ def hostile_table(n: int = 300) -> tuple[dict[str, Any], list[str], list[str]]:
     return table, ["age", "город", "when"], names
 
 
-@cache
 def fit_hostile(make: DetectorClass) -> Any:
     table, contextual, behavioral = hostile_table()
     return quick(make, contextual, behavioral, n_trees=8).fit(table)
@@ -96,10 +103,9 @@ def fit_hostile(make: DetectorClass) -> Any:
 
 @pytest.fixture(params=DETECTORS)
 def hostile(request: pytest.FixtureRequest) -> Any:
-    return fit_hostile(DETECTORS[request.param])
+    return fitted(fit_hostile, DETECTORS[request.param])
 
 
-@cache
 def fit_constant(make: DetectorClass) -> Any:
     """A group in which a feature is constant, and another one and a contextual one are often missing."""
     random = np.random.RandomState(1)
@@ -147,7 +153,7 @@ DRAWINGS: dict[str, tuple[Callable[[DetectorClass], Any], Callable[[Any], Any]]]
 def test_pictures_look_as_approved(name: str, tmp_path: Path) -> None:
     """Tests each picture of QCAD against an approved one. PARIBUS_NEW_PICTURES=1 replaces these, to be approved."""
     fit, draw = DRAWINGS[name]
-    figure = draw(fit(QCAD)).figure_
+    figure = draw(fitted(fit, QCAD)).figure_
     expected, actual = EXPECTED / f"{name}.png", tmp_path / f"{name}.png"
     figure.savefig(actual, dpi=60)
     if os.environ.get("PARIBUS_NEW_PICTURES"):
@@ -181,7 +187,7 @@ def visible_texts(figure: Any) -> list[tuple[Any, Any]]:
 def test_no_text_is_cut_off_or_covered_by_another(make: DetectorClass, name: str) -> None:
     """Tests that titles, labels and numbers are within the picture, and that none overlap."""
     fit, draw = DRAWINGS[name]
-    figure = draw(fit(make)).figure_
+    figure = draw(fitted(fit, make)).figure_
     texts = visible_texts(figure)
     for text, box in texts:
         assert box.x0 >= -1, text
@@ -350,7 +356,7 @@ def test_one_behavioral_feature_has_no_map(make: DetectorClass) -> None:
 def test_every_picture_can_be_drawn_by_every_backend(backend: str, method: str, tmp_path: Path) -> None:
     """Tests that vector files are written, and that nothing in them is rasterized."""
     mpl.use(backend)
-    weather = fit_weather(DETECTORS[method])
+    weather = fitted(fit_weather, DETECTORS[method])
     explanation = weather.explain(137)
     for display in (
         explanation.plot(),
@@ -475,7 +481,7 @@ def test_each_entry_of_the_catalog_has_a_display(make: DetectorClass, picture: P
     assert picture.display in paribus.pictures.matplotlib.__all__
     assert hasattr(display, "from_explanation") == (picture.about == "row")
     assert hasattr(display, "from_estimator") == (picture.about == "table")
-    detector = fit_weather(make)
+    detector = fitted(fit_weather, make)
     if picture.about == "row":
         drawn = display.from_explanation(detector.explain(137))
     elif picture.name == "quantile-curves":

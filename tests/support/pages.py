@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from paribus import QCAD
+from tests.support.detectors import DetectorClass, quick
 from tests.support.tables import BEHAVIOR, CONTEXT
 
 VOID = {"meta", "link", "input"}
@@ -58,16 +58,17 @@ def check(page: str) -> Checker:
     return checker
 
 
-def write(detector: QCAD, folder: Path, **options: Any) -> str:
+def write(detector: Any, folder: Path, **options: Any) -> str:
     """Writes a report, and returns it as text."""
-    return detector.report(folder / "report.html", **options).read_text(encoding="utf-8")
+    path: Path = detector.report(folder / "report.html", **options)
+    return path.read_text(encoding="utf-8")
 
 
-def fit(table: Any, contextual: Any = CONTEXT, behavioral: Any = BEHAVIOR, **options: Any) -> QCAD:
+def fit(make: DetectorClass, table: Any, contextual: Any = CONTEXT, behavioral: Any = BEHAVIOR, **options: Any) -> Any:
     """A detector with few trees, fitted without warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return QCAD(contextual, behavioral, **({"n_trees": 5} | options)).fit(table)
+        return quick(make, contextual, behavioral, **options).fit(table)
 
 
 def words_of(page: str) -> str:

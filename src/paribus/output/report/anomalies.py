@@ -137,7 +137,8 @@ def _anomaly(
     pictured, unpictured = telling[: limits.profiles], telling[limits.profiles :]
     further = unpictured[: limits.further]
     leading = explanation.leading
-    shown = [f for f in explanation.behavior[: explanation.n_features] if not np.isnan(f.median)]
+    n_beans = min(explanation.n_features, limits.beans)
+    shown = [f for f in explanation.behavior[:n_beans] if not np.isnan(f.median)]
     return Anomaly(
         position=explanation.position,
         name=plain(names(explanation.position), limits.name),

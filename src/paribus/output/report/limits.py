@@ -16,6 +16,8 @@ class Limits:
 
     behavior: int
     """Behavioral features with their partial score."""
+    beans: int
+    """Behavioral features with a beanplot."""
     profiles: int
     """Contextual features with a picture."""
     further: int
@@ -40,9 +42,9 @@ class Limits:
 
 # From the most detailed to what always fits: the first one that keeps the page small enough is used.
 STEPS = (
-    Limits(12, 6, 10, 10, 6, 6, 2, name=40, cell=24, sentence=3000, warnings=10),
-    Limits(6, 4, 6, 10, 4, 4, 1, name=32, cell=18, sentence=1500, warnings=5),
-    Limits(3, 2, 0, 6, 2, 3, 0, name=16, cell=10, sentence=400, warnings=2),
+    Limits(12, 12, 6, 10, 10, 6, 6, 2, name=40, cell=24, sentence=3000, warnings=10),
+    Limits(6, 6, 4, 6, 10, 4, 4, 1, name=32, cell=18, sentence=1500, warnings=5),
+    Limits(3, 2, 2, 0, 6, 2, 3, 0, name=16, cell=10, sentence=400, warnings=2),
 )
 
 
