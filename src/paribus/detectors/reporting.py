@@ -74,7 +74,7 @@ class ReportingDetector(ExplainingDetector):
         >>> from paribus import QCAD, datasets
         >>> cities = datasets.load("cities")
         >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
-        >>> detector.row_scores().rank.min()
+        >>> float(detector.row_scores().rank.min())
         1.0
         """
         check_is_fitted(self)

@@ -141,7 +141,7 @@ class ScoreMapDisplay:
         >>> weather = datasets.load("weather")
         >>> detector = QCAD(weather.contextual, weather.behavioral, n_trees=10).fit(weather.table)
         >>> ScoreMapDisplay.from_estimator(detector, "temperature", "wind", n_rows=3).labels
-        ['1204', '512', '171']
+        ['1204', '137', '1541']
         """
         check_whole_number("n_rows", n_rows, 0)
         view = detector.view()

@@ -184,7 +184,7 @@ def _letter_width(letter: str) -> float:
         return 0.0
     if unicodedata.east_asian_width(letter) in "WF":
         return WIDE
-    if letter in "mwMW@%&—…":
+    if letter in "mwMW@%&—…<>=+~":
         return BROAD
     return CAPITAL if letter.isupper() else LETTER
 
