@@ -20,6 +20,9 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
+# PyOD compiles some of its functions when they are first called, which takes far longer than the small tables here.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+
 settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("sanitize", settings.get_profile("default"), max_examples=15)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)

@@ -20,11 +20,13 @@ from paribus.evaluation.results import MEASURES, Mean, Measure, Result, ResultFi
 def write_page(folder: Path, page: Path, pictures: Path) -> list[str]:
     """Writes the parts of a page that the result files of a folder provide. Returns the names of these parts."""
     text = page.read_text(encoding="utf-8")
+    files = {name.split()[0] for name in PARTS if has_part(text, name)}
+    results = {file: ResultFile(folder / f"{file}.jsonl").read() for file in files}
     written = []
     for name, make in PARTS.items():
-        results = ResultFile(folder / f"{name.split()[0]}.jsonl").read()
-        if has_part(text, name) and any(result.error is None for result in results):
-            text = replace_part(text, name, make(results, pictures))
+        found = results.get(name.split()[0], [])
+        if has_part(text, name) and any(result.error is None for result in found):
+            text = replace_part(text, name, make(found, pictures))
             written.append(name)
     page.write_text(text, encoding="utf-8")
     return written

@@ -1,4 +1,4 @@
-"""What every rival owes: one interface, one answer, plain words about bad input, and anomalies found."""
+"""What all baselines share: the interface, reproducible scores, clear errors, and anomalies found."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make(name: str, **parameters: Any) -> baselines.Baseline:
 
 
 def planted_table() -> pd.DataFrame:
-    """A table in which rows 0 to 9 are strange for their context, and rare in behaviour for those who know none."""
+    """A table in which rows 0 to 9 are unusual in their context, and rare in behavior regardless of it."""
     frame = mixed_table(300, missing=0.0)
     random = np.random.default_rng(9)
     frame.loc[:9, "pressure"] += np.where(frame.loc[:9, "age"] < 50, 1, -1) * random.uniform(20, 60, 10)
@@ -34,7 +34,7 @@ def planted_table() -> pd.DataFrame:
 
 @pytest.mark.parametrize("name", baselines.names())
 def test_planted_anomalies_come_first(name: str) -> None:
-    """Tests that each rival gives high scores to anomalies: the sign is right, and so is what it looks at."""
+    """Tests that each baseline gives high scores to anomalies."""
     scores = make(name).fit(planted_table()).anomaly_scores_
     assert scores.shape == (300,)
     labels = (np.arange(300) < 10).astype(int)
@@ -43,7 +43,7 @@ def test_planted_anomalies_come_first(name: str) -> None:
 
 @pytest.mark.parametrize("name", baselines.names())
 def test_the_same_seed_gives_the_same_scores(name: str) -> None:
-    """Tests that a clone with the same seed answers alike, for any dataframe and whatever other columns there are."""
+    """Tests that a clone with the same seed gives the same scores, for any dataframe and with other columns."""
     frame = planted_table()
     detector = make(name, random_state=3)
     scores = detector.fit(frame).anomaly_scores_
@@ -53,27 +53,29 @@ def test_the_same_seed_gives_the_same_scores(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", baselines.names())
-def test_missing_values_are_refused_by_name(name: str) -> None:
-    """Tests that a missing value gives one sentence with the rival, the column and the row."""
+def test_missing_values_raise_an_error(name: str) -> None:
+    """Tests that a missing value raises an error that names the baseline, the column and the row."""
     for column in ("load", "site", "pulse"):
         frame = mixed_table(60, missing=0.0)
         frame.loc[3, column] = None
-        with pytest.raises(ValueError, match=f"{name} needs complete rows: column '{column}' misses a value in row 3"):
+        with pytest.raises(
+            ValueError, match=f"{name} needs complete rows, but column '{column}' has no value in row 3"
+        ):
             make(name).fit(frame)
 
 
 @pytest.mark.parametrize("name", baselines.names())
-def test_bad_roles_and_small_tables_are_refused(name: str) -> None:
-    """Tests that roles are checked as QCAD's are, and that a table with too few rows is one sentence."""
+def test_bad_roles_and_small_tables_raise_an_error(name: str) -> None:
+    """Tests that roles are validated as for the detectors, and that a table must not be too small."""
     with pytest.raises(ValueError, match="'agee' is not in the table: did you mean 'age'"):
         baselines.get(name)(["agee"]).fit(mixed_table(60, missing=0.0))
-    with pytest.raises(ValueError, match=f"{name} needs at least .* rows, and the table has 1"):
+    with pytest.raises(ValueError, match=f"{name} needs at least .* rows, but the table has 1"):
         make(name).fit(mixed_table(1, missing=0.0))
 
 
 @pytest.mark.parametrize("name", baselines.names())
-def test_constant_columns_and_duplicates_are_no_trouble(name: str) -> None:
-    """Tests that columns without any information, and equal rows, leave finite scores and no warning."""
+def test_constant_columns_and_duplicates_are_scored(name: str) -> None:
+    """Tests that constant columns and identical rows give finite scores and no warning."""
     frame = mixed_table(60, missing=0.0).assign(load=1.0, site="here", pulse=0.0)
     scores = make(name).fit(frame.iloc[[*range(30), *[19] * 30]]).anomaly_scores_
     assert scores.shape == (60,)
@@ -81,8 +83,8 @@ def test_constant_columns_and_duplicates_are_no_trouble(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["CAD", "ROCOD", "LoPAD", "RIF", "KNN"])
-def test_large_numbers_dates_and_names_are_no_trouble(name: str) -> None:
-    """Tests contexts of huge numbers, of points in time, and of names that occur once each."""
+def test_large_numbers_dates_and_names_are_scored(name: str) -> None:
+    """Tests contexts of huge numbers, of timestamps, and of names that are all different."""
     frame = planted_table()
     names = [f"person {row}" for row in range(300)]
     when = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D")
@@ -92,9 +94,9 @@ def test_large_numbers_dates_and_names_are_no_trouble(name: str) -> None:
     assert np.argsort(-scores)[:10].min() < 10
 
 
-def test_an_unknown_rival_is_named() -> None:
-    """Tests that a misspelt name gets the nearest one."""
-    with pytest.raises(ValueError, match="there is no rival 'Lopad': did you mean 'LoPAD'"):
+def test_an_unknown_baseline_raises_an_error() -> None:
+    """Tests that a misspelled name gets a suggestion."""
+    with pytest.raises(ValueError, match="there is no baseline 'Lopad': did you mean 'LoPAD'"):
         baselines.get("Lopad")
     with pytest.raises(ValueError, match="choose one of CAD, ROCOD"):
         baselines.get("xyz")
@@ -116,13 +118,13 @@ def test_an_unknown_rival_is_named() -> None:
 def test_wrong_parameters_are_named(
     name: str, parameters: dict[str, Any], error: type[Exception], message: str
 ) -> None:
-    """Tests that each wrong parameter gives one sentence, before any work."""
+    """Tests that each wrong parameter raises an error of one sentence before any work."""
     with pytest.raises(error, match=message):
         make(name, **parameters).fit(mixed_table(60, missing=0.0))
 
 
 def test_without_pyod_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the five detectors that need PyOD say how to get it, and the others do not need it."""
+    """Tests that the five detectors that need PyOD say how to install it, and that the others do not need it."""
     monkeypatch.setitem(sys.modules, "pyod", None)
     for module in [name for name in sys.modules if name.startswith("pyod.")]:
         monkeypatch.delitem(sys.modules, module)
@@ -133,7 +135,7 @@ def test_without_pyod_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_pooled_detectors_are_pyods_own() -> None:
-    """Tests that what PyOD gets is the scaled context and the scaled behaviour, side by side."""
+    """Tests that PyOD gets the scaled context and the scaled behavior side by side."""
     from pyod.models.knn import KNN
 
     frame = mixed_table(80, missing=0.0)
@@ -150,8 +152,8 @@ def _scaled(frame: pd.DataFrame) -> pd.DataFrame:
     return (frame - frame.min()) / (frame.max() - frame.min())
 
 
-def test_trees_that_saw_a_row_do_not_judge_it() -> None:
-    """Tests that noise is not predicted: trees grown to single rows would repeat what they saw."""
+def test_trees_that_saw_a_row_do_not_predict_it() -> None:
+    """Tests that noise is not predicted, as it would be by trees that have seen it."""
     random = np.random.default_rng(0)
     features, noise = random.normal(size=(200, 2)), random.normal(size=200)
     expected = Bagging(100).expected_values(features, noise, np.random.RandomState(0))
@@ -161,7 +163,7 @@ def test_trees_that_saw_a_row_do_not_judge_it() -> None:
     assert 0.15 < given.mean() < 0.35
 
 
-def test_rows_in_every_bag_are_expected_at_the_mean() -> None:
+def test_rows_in_every_bag_are_predicted_by_the_mean() -> None:
     """Tests that with one tree, a row that the tree has seen gets the mean, or its category's share, and no warning."""
     random = np.random.default_rng(0)
     features, target = random.normal(size=(30, 1)), random.normal(size=30) + 100
@@ -184,19 +186,19 @@ def test_rif_isolates_what_the_context_does_not_explain() -> None:
 
 
 def test_lopad_adds_up_pruned_z_scores() -> None:
-    """Tests a table of independent columns: no blankets, so each variable is expected at its mean."""
+    """Tests a table of independent columns, without blankets, in which each variable is predicted by its mean."""
     random = np.random.default_rng(1)
     frame = pd.DataFrame(random.normal(size=(80, 3)), columns=["a", "b", "c"])
     detector = baselines.LoPAD(["a"], ["b", "c"], significance=1e-6).fit(frame)
     assert detector.blankets_ == [[], [], []]
     deviations = (frame - frame.mean()).abs()
     z = (deviations - deviations.mean()) / deviations.std(ddof=0)
-    # One tree on a constant: rows in its bag get the mean, the others the mean of the bag.
+    # One tree on a constant feature: rows in its bag get the mean, the others the mean of the bag.
     assert np.corrcoef(detector.anomaly_scores_, z.clip(lower=0).sum(axis=1))[0, 1] > 0.95
 
 
 def test_lopad_scores_every_variable_and_categories_by_their_probability() -> None:
-    """Tests that a row whose category does not go with its other values stands out, whatever the codes are."""
+    """Tests that a row whose category contradicts its other values stands out, whatever the codes are."""
     random = np.random.default_rng(0)
     group = random.choice(["low", "high", "middle"], 300)
     level = pd.Series(group).map({"low": 0.0, "middle": 1.0, "high": 2.0})
@@ -208,7 +210,7 @@ def test_lopad_scores_every_variable_and_categories_by_their_probability() -> No
     detector = baselines.LoPAD(["group"], ["x", "y"], n_trees=50).fit(frame)
     assert detector.blankets_[:2] == [[1], [0]]
     assert detector.anomaly_scores_.argmax() == row
-    # Among categories alone, one that contradicts all others.
+    # The same among categories only.
     frame = pd.DataFrame({"group": group, "copy": group, "z": random.normal(size=300)})
     frame.loc[row, "copy"] = "high"
     detector = baselines.LoPAD(["group", "copy"], ["z"], n_trees=50, significance=1e-3).fit(frame)
@@ -216,15 +218,15 @@ def test_lopad_scores_every_variable_and_categories_by_their_probability() -> No
 
 
 def test_an_injected_table_of_the_paper(paper_data: object) -> None:
-    """Tests the chain of data, injection, rival and measure on one of the paper's tables, against chance."""
+    """Tests data, injection, baseline and metric together on one of the paper's tables, compared with chance."""
     energy = datasets.load("Energy")
     table, labels = datasets.inject(energy, seed=0)
-    for name, least in (("ROCOD", 0.7), ("CAD", 0.5), ("RIF", 0.5)):
+    for name, minimum in (("ROCOD", 0.7), ("CAD", 0.5), ("RIF", 0.5)):
         detector = baselines.get(name)(energy.contextual, energy.behavioral, **QUICK.get(name, {}))
-        assert average_precision(labels, detector.fit(table).anomaly_scores_) > least
+        assert average_precision(labels, detector.fit(table).anomaly_scores_) > minimum
 
 
-def test_sod_says_how_many_neighbours_it_needs() -> None:
-    """Tests that too few are refused by our name for them, before PyOD sees them."""
+def test_sod_needs_four_neighbors() -> None:
+    """Tests that too few neighbors raise an error by the parameter's own name, before PyOD sees them."""
     with pytest.raises(ValueError, match="n_neighbors is 2: it must be a whole number from 4 up"):
         baselines.SOD(["x"], ["y"], n_neighbors=2).fit({"x": list(range(40)), "y": list(range(40))})

@@ -19,7 +19,7 @@ MAPPING = np.array([[0.7, 0.3, 0.0], [0.0, 0.2, 0.8], [0.5, 0.0, 0.5]])
 
 
 def planted(n: int = 1500, seed: int = 0) -> tuple[pd.DataFrame, Array, Array]:
-    """Contexts around 0, 10 and 20, behaviours around 0, 5 and 10, and which goes with which."""
+    """Contexts around 0, 10 and 20, behavior around 0, 5 and 10, and which goes with which."""
     random = np.random.default_rng(seed)
     u = random.choice(3, n, p=[0.5, 0.3, 0.2])
     v = np.array([random.choice(3, p=MAPPING[i]) for i in u])
@@ -36,7 +36,7 @@ def random_rows(seed: int, n: int, duplicates: bool) -> tuple[Array, Array]:
 
 
 def test_a_planted_mapping_is_recovered() -> None:
-    """Tests that which behaviours go with which contexts is learnt, with the weights of the contexts."""
+    """Tests that it learns which behavior goes with which contexts, and the weights of the contexts."""
     frame, _, _ = planted()
     model = CAD(["x1", "x2"], n_components=3).fit(frame).model_
     u, v = np.argsort(model.contexts.means[:, 0]), np.argsort(model.behaviors.means[:, 0])
@@ -44,8 +44,8 @@ def test_a_planted_mapping_is_recovered() -> None:
     np.testing.assert_allclose(model.weights[u], [0.5, 0.3, 0.2], atol=0.05)
 
 
-def test_a_behaviour_of_the_wrong_context_scores_highest() -> None:
-    """Tests that a row that is ordinary in context and in behaviour, but not in both together, stands out."""
+def test_behavior_of_the_wrong_context_scores_highest() -> None:
+    """Tests that a row that is ordinary in context and in behavior, but not in their combination, stands out."""
     frame, u, v = planted()
     row = int(np.flatnonzero((u == 0) & (v == 0))[0])
     frame.loc[row, ["y1", "y2"]] = [10.0, 10.0]
@@ -58,7 +58,7 @@ def test_a_behaviour_of_the_wrong_context_scores_highest() -> None:
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 3))
 @settings(max_examples=15)
 def test_a_step_is_that_of_the_plain_method(seed: int, k: int) -> None:
-    """Tests a step of the search, and the scores after it, against one row and one pair at a time."""
+    """Tests one iteration, and the scores after it, against a plain computation by row and pair."""
     x, y = random_rows(seed, 30, duplicates=False)
     model = Model.start(x, y, k, 0.05, np.random.RandomState(seed))
     # The first model has zeros in its mapping; the next one is the general case.
@@ -77,7 +77,7 @@ def test_a_step_is_that_of_the_plain_method(seed: int, k: int) -> None:
 @given(seed=st.integers(0, 10_000), duplicates=st.booleans(), k=st.integers(1, 6))
 @settings(max_examples=20)
 def test_the_likelihood_never_decreases(seed: int, duplicates: bool, k: int) -> None:
-    """Tests the one promise of expectation maximisation, also with duplicates and constant columns."""
+    """Tests the guarantee of expectation maximization, also with duplicates and constant columns."""
     x, y = random_rows(seed, 60, duplicates)
     detector = CAD([0, 1], n_components=k, n_restarts=1, max_iterations=50, tolerance=1e-9).fit(np.hstack([x, y]))
     path = np.array(detector.log_likelihoods_)
@@ -86,7 +86,7 @@ def test_the_likelihood_never_decreases(seed: int, duplicates: bool, k: int) -> 
 
 
 def test_pairs_that_never_meet_are_weighed_in_logarithms() -> None:
-    """Tests a row whose context and behaviour are likely, and so unlikely together that no product is left of it."""
+    """Tests a row whose context and behavior are likely alone, but whose joint density underflows."""
     components = Gaussians(np.array([[0.0], [100.0]]), np.ones((2, 1, 1)))
     mapping = np.array([[1.0, 1e-300], [1e-300, 1.0]])
     model = Model(np.array([0.5, 0.5]), components, components, mapping, 0.1)
@@ -99,7 +99,7 @@ def test_pairs_that_never_meet_are_weighed_in_logarithms() -> None:
 
 
 def test_more_restarts_are_never_worse() -> None:
-    """Tests that of several searches the likeliest model is kept."""
+    """Tests that the model with the highest likelihood of several searches is kept."""
     frame, _, _ = planted(400)
     ends = [CAD(["x1", "x2"], n_components=4, n_restarts=n).fit(frame).log_likelihoods_[-1] for n in (1, 2, 4, 8)]
     assert ends == sorted(ends)
@@ -107,7 +107,7 @@ def test_more_restarts_are_never_worse() -> None:
 
 
 def test_units_do_not_matter() -> None:
-    """Tests that scores are the same, but for a constant, in other units."""
+    """Tests that other units change the scores only by a constant."""
     frame, _, _ = planted(400)
     scores = CAD(["x1", "x2"]).fit(frame).anomaly_scores_
     others = CAD(["x1", "x2"]).fit(frame * [1000.0, 0.01, 1e-6, 7.0] + 5).anomaly_scores_
@@ -115,7 +115,7 @@ def test_units_do_not_matter() -> None:
 
 
 def test_ten_thousand_rows_take_seconds() -> None:
-    """Tests that the search is not what it was for the paper's authors, who needed days."""
+    """Tests that a large table takes seconds rather than the days that the paper reports."""
     frame, _, _ = planted(10_000)
     start = time.process_time()
     CAD(["x1", "x2"]).fit(frame)
@@ -129,11 +129,11 @@ def test_ten_thousand_rows_take_seconds() -> None:
         ({"n_restarts": 1.5}, "n_restarts is 1.5"),
         ({"tolerance": 0}, "tolerance is 0: it must be a number above 0"),
         ({"regularization": -1.0}, "regularization is -1.0"),
-        ({"n_components": 50}, "CAD needs at least 50 rows, and the table has 40"),
+        ({"n_components": 50}, "CAD needs at least 50 rows, but the table has 40"),
     ],
 )
 def test_wrong_parameters_are_named(parameters: dict[str, float], message: str) -> None:
-    """Tests that each wrong parameter gives one sentence."""
+    """Tests that each wrong parameter raises an error of one sentence."""
     frame, _, _ = planted(40)
     with pytest.raises(ValueError, match=message):
         CAD(["x1", "x2"], **parameters).fit(frame)  # type: ignore[arg-type]

@@ -43,13 +43,13 @@ def numbers(table: Array) -> Dependence:
 def test_known_blankets_are_found(seed: int) -> None:
     """Tests parents, children and spouses of every variable of a Gaussian network."""
     test = numbers(sample(PARENTS, 3000, seed))
-    # A strict level: at 5 % one test in twenty lets a stranger in.
+    # A strict level, since at 5 % one test in twenty is a false positive.
     found = {v: fast_iamb(test, v, significance=1e-4) for v in PARENTS}
     assert found == blankets_of(PARENTS)
 
 
 def test_strangers_get_in_as_often_as_the_level_says() -> None:
-    """Tests that among independent variables about one in twenty is taken for dependent."""
+    """Tests that about one in twenty independent variables is called dependent."""
     taken = sum(len(fast_iamb(numbers(np.random.default_rng(s).normal(size=(200, 6))), 0)) for s in range(200))
     assert 25 <= taken <= 80, "1,000 chances at 5 %"
 
@@ -57,7 +57,7 @@ def test_strangers_get_in_as_often_as_the_level_says() -> None:
 @given(seed=st.integers(0, 10_000), n_given=st.integers(0, 3))
 @settings(max_examples=25)
 def test_numbers_are_tested_by_fishers_z(seed: int, n_given: int) -> None:
-    """Tests the probability of a dependence against the residuals of two regressions."""
+    """Tests the p-value of a dependence against the residuals of two regressions."""
     random = np.random.default_rng(seed)
     table = random.normal(size=(60, 5)) @ random.normal(size=(5, 5))
     given_ones = [2, 3, 4][:n_given]
@@ -70,10 +70,10 @@ def test_numbers_are_tested_by_fishers_z(seed: int, n_given: int) -> None:
 
 
 def test_the_codes_of_categories_do_not_matter() -> None:
-    """Tests that renamed categories give the same probabilities, and that a category without an order is found."""
+    """Tests that renamed categories give the same p-values, and that a category without an order is found."""
     random = np.random.default_rng(0)
     codes = random.integers(0, 3, 600)
-    # Highest in the middle: the codes themselves are not correlated with it.
+    # It is highest in the middle, so the codes themselves are not correlated with it.
     y = np.array([0.0, 1.0, 0.0])[codes] + random.normal(size=600)
     noise = random.normal(size=600)
     categorical = np.array([True, False, False])
@@ -86,7 +86,7 @@ def test_the_codes_of_categories_do_not_matter() -> None:
 
 
 def test_probabilities_of_categories_are_uniform_under_independence() -> None:
-    """Tests that a category and a number that have nothing to do with each other are called so at the right rate."""
+    """Tests that an independent category and number are called dependent at the significance level."""
     found = []
     for seed in range(300):
         random = np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def test_probabilities_of_categories_are_uniform_under_independence() -> None:
 
 
 def test_what_is_known_twice_is_known_once() -> None:
-    """Tests copies and constants: no error, and nothing to say about a variable that others determine."""
+    """Tests that copies and constants raise no error, and that determined variables are independent."""
     random = np.random.default_rng(0)
     x = random.normal(size=200)
     table = np.column_stack([x, 3 * x, x + random.normal(size=200), np.ones(200)])
@@ -108,7 +108,7 @@ def test_what_is_known_twice_is_known_once() -> None:
 
 
 def test_few_rows_and_many_columns_end() -> None:
-    """Tests that the blanket never needs more rows than there are."""
+    """Tests that a blanket never needs more rows than the table has."""
     random = np.random.default_rng(0)
     hidden = random.normal(size=(12, 1))
     table = hidden + 0.5 * random.normal(size=(12, 30))
@@ -117,7 +117,7 @@ def test_few_rows_and_many_columns_end() -> None:
 
 
 def test_rare_categories_share_one_indicator() -> None:
-    """Tests that a category of many values, most of them rare, does not take all the rows for itself."""
+    """Tests that a category of many rare values does not use up all degrees of freedom."""
     random = np.random.default_rng(0)
     table = np.column_stack([np.arange(300) // 2, random.normal(size=300)])
     test = Dependence.of(table, np.array([True, False]))

@@ -1,4 +1,4 @@
-"""ROCOD: neighbours, the regression, and what they make together."""
+"""ROCOD: neighbors, the regression, and their combination."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_case_worked_by_hand() -> None:
     """Tests every number of a table of five rows.
 
     The context runs from 0 to 10. Rows 0, 1 and 2 are within a tenth of the range of each other but for 0 and 2; row 3
-    and 4 are 2 apart and alone. Behaviour is already on [0, 1]. The neighbours are 1, 2, 1, 0, 0.
+    and 4 are 2 apart and alone. Behavior is already on [0, 1]. The neighbors are 1, 2, 1, 0, 0.
     """
     frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 8.0, 10.0], "y": [0.0, 0.5, 0.25, 0.75, 1.0]})
     detector = ROCOD(["x"], ["y"], neighbor_distance=0.1).fit(frame)
@@ -37,8 +37,8 @@ def test_a_case_worked_by_hand() -> None:
 
 @given(seed=st.integers(0, 10_000), distance=st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]))
 @settings(max_examples=25)
-def test_neighbours_are_those_of_gowers_distance(seed: int, distance: float) -> None:
-    """Tests counts and means of neighbours, numbers and categories mixed, against one pair of rows at a time."""
+def test_neighbors_are_those_of_gowers_distance(seed: int, distance: float) -> None:
+    """Tests counts and means of neighbors, in numbers and categories, against a plain computation by pair."""
     random = np.random.default_rng(seed)
     context = np.column_stack([random.integers(0, 11, 40), random.normal(size=40), random.integers(0, 3, 40)])
     categorical = np.array([False, False, True])
@@ -50,16 +50,16 @@ def test_neighbours_are_those_of_gowers_distance(seed: int, distance: float) -> 
 
 
 def test_blocks_of_rows_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that the result does not depend on how many distances are held at a time."""
+    """Tests that the result does not depend on the number of distances in memory."""
     random = np.random.default_rng(0)
     table = random.normal(size=(50, 4))
     scores = ROCOD([0, 1]).fit(table).anomaly_scores_
-    monkeypatch.setattr(rocod, "BLOCK", 150)
+    monkeypatch.setattr(rocod, "BLOCK_SIZE", 150)
     np.testing.assert_allclose(ROCOD([0, 1]).fit(table).anomaly_scores_, scores)
 
 
-def test_without_neighbours_the_regression_decides() -> None:
-    """Tests that lonely rows are compared with the regression alone, and crowded ones with their neighbours."""
+def test_without_neighbors_the_regression_decides() -> None:
+    """Tests that rows without neighbors are compared with the regression only, and others with their neighbors."""
     random = np.random.default_rng(1)
     x = random.normal(size=300)
     frame = pd.DataFrame({"x": x, "y": 3 * x + random.normal(scale=0.1, size=300)})
@@ -71,7 +71,7 @@ def test_without_neighbours_the_regression_decides() -> None:
 
 @pytest.mark.parametrize("model", ["linear", "ridge", "tree"])
 def test_every_global_model_finds_a_planted_anomaly(model: str) -> None:
-    """Tests each regression, with a category that shifts behaviour in an order that its codes do not have."""
+    """Tests each regression, with a category that shifts behavior in another order than its codes."""
     random = np.random.default_rng(2)
     group = random.choice(["a", "b", "c"], 300)
     frame = pd.DataFrame({"group": group, "x": random.normal(size=300)})
@@ -83,7 +83,7 @@ def test_every_global_model_finds_a_planted_anomaly(model: str) -> None:
 
 
 def test_features_that_nothing_explains_do_not_count() -> None:
-    """Tests that a feature of pure noise gets next to no weight, and all count alike if there is nothing else."""
+    """Tests that a feature of pure noise gets hardly any weight, unless there is nothing else."""
     random = np.random.default_rng(3)
     x = random.normal(size=500)
     frame = pd.DataFrame({"x": x, "y": x + random.normal(scale=0.1, size=500), "noise": random.normal(size=500)})
@@ -103,6 +103,6 @@ def test_features_that_nothing_explains_do_not_count() -> None:
     ],
 )
 def test_wrong_parameters_are_named(parameters: dict[str, str], message: str) -> None:
-    """Tests that each wrong parameter gives one sentence."""
+    """Tests that each wrong parameter raises an error of one sentence."""
     with pytest.raises(ValueError, match=message):
         ROCOD([0], **parameters).fit(np.zeros((5, 2)))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What benchmarks/published.py repeats of the authors' script."""
+"""What benchmarks/published.py reproduces of the authors' scripts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def published() -> Iterator[Any]:
-    """The script, which is no part of the package."""
+    """The script, which is not part of the package."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "benchmarks"))
         yield importlib.import_module("published")
 
 
-def test_where_values_are_equal_or_not_it_is_qcad(published: Any) -> None:
-    """Tests that the published distance changes nothing for a context of categories: the scores are QCAD's."""
+def test_for_categories_it_is_qcad(published: Any) -> None:
+    """Tests that for categorical contexts, where the distances agree, the scores are QCAD's."""
     random = np.random.RandomState(0)
     codes = random.randint(4, size=(120, 3))
     behavior = codes[:, :2] + random.normal(size=(120, 2))
@@ -40,9 +40,9 @@ def test_where_values_are_equal_or_not_it_is_qcad(published: Any) -> None:
 
 
 def test_percentiles_are_interpolated(published: Any) -> None:
-    """Tests that a value stands for the middle of its weight, that weightless values do not count, and the ends."""
+    """Tests that a value is at the midpoint of its weight, that values without weight do not count, and the ends."""
     values, weights = np.array([4.0, 0.0, 9.0, 2.0]), np.array([0.5, 0.25, 0.0, 0.25])
-    # The middles of 0, 2 and 4 are at 1/8, 3/8 and 3/4.
+    # The midpoints of 0, 2 and 4 are at 1/8, 3/8 and 3/4.
     np.testing.assert_allclose(published.interpolate(values, weights, 8), [0, 0, 1, 2, 8 / 3, 10 / 3, 4, 4, 4])
 
 

@@ -23,7 +23,7 @@ def result(dataset: str, method: str, trial: int, value: float, **parameters: ob
 
 
 def test_misses_are_marked_and_counted(tmp_path: Path) -> None:
-    """Tests the rule: above or below the paper by more than 0.02 and more than its deviation. Yacht: 0.90 +- 0.04."""
+    """Tests marks for differences from the paper of more than 0.02 and its deviation. Yacht: 0.90 +- 0.04."""
     for value, mark in ((0.87, ""), (0.85, " ▼"), (0.94, ""), (0.95, " ▲")):
         results = [result("Yacht", "QCAD", 0, value), result("Yacht", "QCAD, 100 trees", 0, 0.5)]
         lines = accuracy_page.beside_the_paper(results, tmp_path)
@@ -47,7 +47,7 @@ def test_the_check_is_met_by_the_papers_own_numbers(tmp_path: Path) -> None:
 
 
 def test_ranks_are_averaged_and_tested(tmp_path: Path) -> None:
-    """Tests ranks with ties, that more trees take the place of fewer, and that only whole data sets are ranked."""
+    """Tests ranks with ties, that 100 trees replace 10, and that only complete data sets are ranked."""
     values = dict.fromkeys(experiments.COMPARED, 0.1) | {"QCAD": 0.8, "QCAD, 100 trees": 0.9, "CAD": 0.8, "RIF": 0.85}
     results = [result(name, m, 0, v) for name in ("Yacht", "Boston", "Syn1") for m, v in values.items()]
     results += [result("Energy", "QCAD", 0, 0.5)]
@@ -57,14 +57,14 @@ def test_ranks_are_averaged_and_tested(tmp_path: Path) -> None:
     assert "| QCAD, 100 trees | 0.900 | 0.900 | 1.00 | 1.00 | 1.00 |  |  |" in lines
     assert "| CAD | 0.800 | 0.800 | 2.50 | 2.50 | 2.50 | 1.50 | 2.00 |" in lines
     assert "| RIF | 0.850 | 0.850 | 1.00 | 1.00 | 1.00 |  |  |" in lines
-    # The other seven share the places 4 to 10.
+    # The other seven share ranks 4 to 10.
     assert "| HBOS | 0.100 | 0.100 | 7.00 | 7.00 | 7.00 | 6.00 |" in "\n".join(lines)
     assert any("PRC AUC over 3 data sets" in line for line in lines)
     assert {path.name for path in tmp_path.iterdir()} == {f"ranks-{measure}.png" for measure in MEASURES}
 
 
 def test_every_number_is_there(tmp_path: Path) -> None:
-    """Tests deviations, bold type with ties, how many trials where they are fewer, and what failed."""
+    """Tests deviations, bold type with ties, the number of trials if it is low, and failures."""
     results = [result("Yacht", "QCAD", t, v) for t, v in enumerate([0.8, 0.9] * 5)]
     results += [result("Yacht", "CAD", 0, 0.85), result("Energy", "QCAD", 0, 0.5)]
     results += [Result(Task("accuracy", "Yacht", "LOF", 2), 1.0, error="ValueError: no")]
@@ -94,7 +94,7 @@ def test_what_scaling_adds(tmp_path: Path) -> None:
 
 
 def test_curves_are_in_the_order_of_the_parameter(tmp_path: Path) -> None:
-    """Tests that no cap comes last, and that 2 comes before 10."""
+    """Tests that "none" comes last, and that 2 comes before 10."""
     results = [result("Yacht", "QCAD", 0, 0.5, clip=clip) for clip in (None, 10, 2, 0.5)]
     assert list(page._curves(results, "clip")["Yacht"]["prc_auc"]) == ["0.5", "2", "10", "none"]
     lines = page.clipping(results, tmp_path)
@@ -103,7 +103,7 @@ def test_curves_are_in_the_order_of_the_parameter(tmp_path: Path) -> None:
 
 
 def test_the_ends_of_a_parameter_have_names() -> None:
-    """Tests that the first and the last value are on the axis, however many there are, and that names have room."""
+    """Tests that the first and the last value are labeled, however many there are, and that labels fit."""
     for n in (1, 2, 7, 12, 20):
         values = [*map(str, range(n - 1)), "none"]
         curve = {measure: {value: Mean(0.5, None, 1) for value in values} for measure in MEASURES}
@@ -116,14 +116,14 @@ def test_the_ends_of_a_parameter_have_names() -> None:
 
 
 def test_runtime_is_a_ratio(tmp_path: Path) -> None:
-    """Tests that the table has the median of trials, and how many times longer the plain forests take."""
+    """Tests that the table has the median of trials, and the ratio of the plain forests to QCAD."""
     shape = (500, 5, 5)
     results = [Result(Task("runtime", "S1", "QCAD", t, {}, shape), s) for t, s in enumerate((1.0, 2.0, 9.0))]
     results.append(Result(Task("runtime", "S1", experiments.PLAIN, 0, {}, shape), 400.0))
     results.append(Result(Task("runtime", "S1", "QCAD", 0, {}, (1000, 5, 5)), 4.0))
     lines = page.runtime(results, tmp_path)
     assert "| 500 | 5 | 5 | 2.00 |  |  | 400.00 | 200 |" in lines
-    # Twice the rows take twice as long.
+    # Twice the rows take twice as long, so the exponent is 1.
     assert "| QCAD | 1.00 |  |  |" in lines
     assert "Medians of 3 runs on one core." in lines
     machine = {"cores": 2, "processor": "x", "kernel": "avx2"}
@@ -133,7 +133,7 @@ def test_runtime_is_a_ratio(tmp_path: Path) -> None:
 
 
 def test_parts_go_between_their_marks(tmp_path: Path) -> None:
-    """Tests that what people wrote stays, that writing twice is writing once, and that a missing mark is said."""
+    """Tests that other text stays, that writing twice changes nothing, and that missing marks raise an error."""
     target = tmp_path / "page.md"
     marks = "<!-- accuracy beside the paper: begin -->\n<!-- accuracy beside the paper: end -->"
     text = f"# Results\n\nBefore.\n\n{marks}\n\nAfter.\n"
@@ -151,7 +151,7 @@ def test_parts_go_between_their_marks(tmp_path: Path) -> None:
 
 
 def test_names_on_the_diagram_do_not_overlap() -> None:
-    """Tests that eleven methods with close ranks stay legible, and bars join the right ones."""
+    """Tests that the names of eleven methods with close ranks are within the figure and do not overlap."""
     names = [f"method number {i}" for i in range(11)]
     figure = figures.critical_difference_diagram(names, [1.0, 1.1, 1.2, 5, 5.1, 5.2, 5.3, 8, 8, 8.1, 10.9], 2.0)
     figure.draw_without_rendering()
@@ -182,15 +182,15 @@ def test_every_experiment_has_its_cells() -> None:
 
 
 def test_a_detector_that_fails_is_a_result() -> None:
-    """Tests that an exception becomes a line, with what was wrong."""
+    """Tests that an exception becomes a result with its message."""
     outcome = experiments.run_task(Task("accuracy", "Syn1", "KNN", 0, {"n_neighbors": -1}))
     assert outcome.prc_auc is None
     assert outcome.error is not None
     assert outcome.error.startswith("ValueError: n_neighbors is -1")
 
 
-def test_a_cell_gives_the_same_result_every_time() -> None:
-    """Tests that trial and seed decide everything, and that another seed is another injection."""
+def test_a_task_gives_the_same_result_every_time() -> None:
+    """Tests that trial and seed determine the result, and that another seed gives another injection."""
     task = Task("accuracy", "Syn1", "HBOS", 1)
     first, again, other = experiments.run_task(task), experiments.run_task(task), experiments.run_task(task, seed=5)
     assert (first.prc_auc, first.roc_auc) == (again.prc_auc, again.roc_auc)
@@ -198,19 +198,19 @@ def test_a_cell_gives_the_same_result_every_time() -> None:
     assert first.versions["numpy"]
 
 
-def test_time_left_is_learnt() -> None:
-    """Tests that the same cell is expected to take as long again, and a larger table longer."""
+def test_remaining_time_is_learned() -> None:
+    """Tests that the same task is expected to take as long again, and a larger table longer."""
     clock = experiments.Clock([Result(Task("accuracy", "Yacht", "CAD", 0), 3.0)])
     assert clock.expect(Task("accuracy", "Yacht", "CAD", 1)) == 3.0
     assert clock.expect(Task("accuracy", "ElNino", "CAD", 1)) > 100.0
 
 
-def test_time_left_counts_what_was_extrapolated_as_short_as_it_was() -> None:
-    """Tests that the peer, of which only 40 forests were grown, is not expected to take as long as all of them."""
+def test_remaining_time_accounts_for_extrapolation() -> None:
+    """Tests that the peer is expected to take as long as its sample of 40 forests, not as long as all of them."""
     clock = experiments.Clock([Result(Task("runtime", "S1", "plain forests", 0, {}, (2000, 5, 5)), 250.0)])
     assert clock.expect(Task("runtime", "S1", "plain forests", 1, {}, (2000, 5, 5))) == pytest.approx(1.0)
 
 
 def test_means_are_means() -> None:
-    """Tests the mean of a few cells."""
+    """Tests the mean of two values."""
     assert Mean.of([1.0, 3.0]).mean == 2.0

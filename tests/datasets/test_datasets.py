@@ -133,7 +133,7 @@ def test_names_are_found_in_any_case_and_typos_get_a_hint() -> None:
         datasets.load("Abalon")
     with pytest.raises(ValueError, match="no data set 'xyzzy': choose one of cities, weather"):
         datasets.load("xyzzy")
-    with pytest.raises(TypeError, match="named by text, not by int"):
+    with pytest.raises(TypeError, match="name is 3: it must be the name of a data set"):
         datasets.load(3)  # type: ignore[arg-type]
 
 
@@ -143,7 +143,7 @@ def test_only_generated_sets_take_a_seed() -> None:
     assert datasets.load("Syn1", seed=3).table != datasets.load("Syn1").table
     assert datasets.load("Syn1").table == datasets.load("Syn1").table
     for name in ("cities", "Abalone"):
-        with pytest.raises(ValueError, match=f"'{name}' is always the same table and takes no seed"):
+        with pytest.raises(ValueError, match=f"'{name}' is not generated and takes no seed"):
             datasets.load(name, seed=3)
     with pytest.raises(ValueError, match="seed is -1"):
         datasets.load("Syn1", seed=-1)

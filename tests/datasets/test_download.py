@@ -110,7 +110,7 @@ def test_without_a_network_the_sentence_says_what_to_do(user_cache: Path, monkey
     """Tests a server that does not answer, at the port of one that was just closed."""
     with serving(user_cache) as address:
         monkeypatch.setattr(download, "ADDRESS", address)
-    with pytest.raises(OSError, match=r"some\.csv could not be downloaded .* check the network, or name a folder"):
+    with pytest.raises(OSError, match=r"some\.csv could not be downloaded .* check the network, or set PARIBUS_DATA"):
         download.fetch(FILE, SHA256)
 
 

@@ -186,7 +186,7 @@ def test_a_data_set_brings_roles_and_number() -> None:
     expected, same = inject(data.table, data.contextual, data.behavioral, n=50, seed=8)
     assert table == expected
     assert (labels == same).all()
-    with pytest.raises(ValueError, match="brings its own roles"):
+    with pytest.raises(ValueError, match="has its own roles"):
         inject(data, ["c1"])
     with pytest.raises(ValueError, match="n is not given"):
         inject(datasets.load("cities"))

@@ -1,4 +1,4 @@
-"""The measures, against every order of the tied rows and against scikit-learn."""
+"""The metrics, compared with every order of the tied rows and with scikit-learn."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_without_ties_the_measures_are_those_of_scikit_learn(seed: int, n: int) 
 
 @pytest.mark.parametrize("measure", [average_precision, roc_auc, precision_at_n])
 def test_the_order_of_the_rows_does_not_matter(measure: Callable[[Any, Any], float]) -> None:
-    """Tests that a large table with few distinct scores has one result, to the last bit, in whatever order it is."""
+    """Tests that a large table with few distinct scores has the same result, to the last bit, in any order."""
     random = np.random.default_rng(3)
     labels, scores = random.random(20_000) < 0.02, random.integers(0, 40, 20_000)
     orders = [random.permutation(20_000) for _ in range(3)]
@@ -80,7 +80,7 @@ def test_the_order_of_the_rows_does_not_matter(measure: Callable[[Any, Any], flo
 
 
 def test_equal_scores_are_worth_what_guessing_is() -> None:
-    """Tests that a detector without an opinion gets the share of anomalies, and one half for the ROC AUC."""
+    """Tests that equal scores give the share of anomalies, and one half for the ROC AUC."""
     labels = [1] * 10 + [0] * 990
     assert roc_auc(labels, [1.0] * 1000) == 0.5
     assert precision_at_n(labels, [1.0] * 1000) == pytest.approx(0.01)
@@ -91,28 +91,28 @@ def test_equal_scores_are_worth_what_guessing_is() -> None:
 @pytest.mark.parametrize(
     ("labels", "scores", "message"),
     [
-        ([1, 0], [0.5, np.nan], "1 missing value.* first in row 1"),
-        ([1, -1], [0.5, 0.1], "labels has -1 in row 1"),
-        ([1, np.nan], [0.5, 0.1], "labels has nan in row 1"),
+        ([1, 0], [0.5, np.nan], "scores is NaN in 1 row, .* row 1"),
+        ([1, -1], [0.5, 0.1], "labels is -1 in row 1"),
+        ([1, np.nan], [0.5, 0.1], "labels is nan in row 1"),
         ([1, 0], [0.5], "2 labels and 1 scores"),
-        ([0, 0], [0.5, 0.1], "labels has no 1"),
-        ([], [], "labels has no 1|labels must be"),
-        ([[1], [0]], [0.5, 0.1], "labels must be a list of numbers"),
-        ([1, 0], ["a", "b"], "scores must be a list of numbers"),
+        ([0, 0], [0.5, 0.1], "labels contains no 1"),
+        ([], [], "labels contains no 1|labels must be"),
+        ([[1], [0]], [0.5, 0.1], "labels must be an array of numbers"),
+        ([1, 0], ["a", "b"], "scores must be an array of numbers"),
     ],
 )
 @pytest.mark.parametrize("measure", [average_precision, roc_auc, precision_at_n])
-def test_what_cannot_be_measured_is_refused(
+def test_what_cannot_be_measured_raises_an_error(
     measure: Callable[[Any, Any], float], labels: Any, scores: Any, message: str
 ) -> None:
-    """Tests that each measure says in one sentence what is wrong with labels or scores."""
+    """Tests that each metric raises an error of one sentence about wrong labels or scores."""
     with pytest.raises(ValueError, match=message):
         measure(labels, scores)
 
 
 def test_limits_of_single_measures() -> None:
-    """Tests that the ROC AUC asks for a normal row, and precision at n for an n that the table has."""
-    with pytest.raises(ValueError, match="labels has no 0"):
+    """Tests that the ROC AUC needs a normal row, and precision at n an n within the table."""
+    with pytest.raises(ValueError, match="labels contains no 0"):
         roc_auc([1, 1], [0.5, 0.1])
     with pytest.raises(ValueError, match="n is 3: it must be a whole number from 1 to 2"):
         precision_at_n([1, 0], [0.5, 0.1], n=3)

@@ -1,4 +1,4 @@
-"""Runs of many cells: kept at once, taken up again after a kill, not stopped by what fails."""
+"""Runs of many tasks: results are saved at once, a killed run is resumed, and a failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_results_survive_the_file(tmp_path: Path) -> None:
 
 
 def test_a_torn_line_costs_one_result(tmp_path: Path) -> None:
-    """Tests that a line which a killed run left half written is left out, and does not spoil the next one."""
+    """Tests that an incomplete line of a killed run is skipped, and does not damage the next one."""
     file = ResultFile(tmp_path / "results.jsonl")
     file.append(succeed(TASKS[0]))
     with file.path.open("a") as stream:
@@ -71,16 +71,16 @@ def test_a_torn_line_costs_one_result(tmp_path: Path) -> None:
     assert [result.task.trial for result in file.read()] == [0, 2]
 
 
-def test_a_foreign_line_is_said(tmp_path: Path) -> None:
-    """Tests that a line which is no result is not passed over in silence."""
+def test_a_foreign_line_raises_an_error(tmp_path: Path) -> None:
+    """Tests that a line that is not a result is not skipped silently."""
     file = ResultFile(tmp_path / "results.jsonl")
     file.path.write_text('{"some": "thing"}\n')
     with pytest.raises(ValueError, match=r"line 1 of '.*results.jsonl' is not a result"):
         file.read()
 
 
-def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
-    """Tests that a run which is killed in the middle of a cell keeps the cells before it, and none runs twice."""
+def test_a_killed_run_is_resumed(tmp_path: Path) -> None:
+    """Tests that a run killed in the middle of a task keeps the results before it, and that no task runs twice."""
     script = tmp_path / "killed.py"
     script.write_text(
         "import os, signal, sys\n"
@@ -105,8 +105,8 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [result.prc_auc for result in ResultFile(tmp_path / "results.jsonl").read()] == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
 
 
-def test_a_failure_is_a_result_and_can_be_tried_again(tmp_path: Path) -> None:
-    """Tests that the other cells go on, that the failure is not repeated unasked, and that a retry replaces it."""
+def test_a_failure_is_a_result_and_can_be_retried(tmp_path: Path) -> None:
+    """Tests that other tasks continue, that a failed task is repeated only on request, and that this replaces it."""
     file = ResultFile(tmp_path / "results.jsonl")
     run(TASKS, file, fail_once)
     assert [result.error for result in file.read()] == [None, None, "ValueError: no", None, None, None]
@@ -124,16 +124,16 @@ def test_processes_give_the_same_results(tmp_path: Path) -> None:
     assert sorted(result.task.trial for result in file.read()) == list(range(6))
 
 
-def test_a_process_that_dies_takes_only_its_own_cell(tmp_path: Path) -> None:
-    """Tests that a crash is recorded for the cell that caused it, and that the cells beside and after it finish."""
+def test_a_process_that_dies_loses_only_its_own_task(tmp_path: Path) -> None:
+    """Tests that a crash is recorded for the task that caused it, and that all other tasks finish."""
     file = ResultFile(tmp_path / "results.jsonl")
     run(TASKS, file, die, n_jobs=2)
     errors = {result.task.trial: result.error for result in file.read()}
     assert errors == {0: None, 1: None, 2: DIED, 3: None, 4: None, 5: None}
 
 
-def test_no_cell_is_lost_when_the_pool_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a cell is run later if a process has died just before the cell is handed over."""
+def test_no_task_is_lost_when_the_pool_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a task is run later if a process dies just before the task is submitted."""
     submit, tried = runner._submit, []
 
     def break_once(pool: ProcessPoolExecutor, work: runner.Work, task: Task) -> Future[Result]:
@@ -149,7 +149,7 @@ def test_no_cell_is_lost_when_the_pool_breaks(tmp_path: Path, monkeypatch: pytes
 
 
 def test_means_are_over_the_trials_that_have_a_measure() -> None:
-    """Tests the mean, the deviation, and that failed cells do not count as zero."""
+    """Tests the mean, the deviation, and that failed tasks do not count as zero."""
     results = [succeed(TASKS[1]), succeed(TASKS[3]), Result(TASKS[2], 1.0, error="no")]
     found = means(results)["Syn1", "QCAD"]
     assert (found.mean, found.n_trials) == (0.2, 2)
@@ -158,17 +158,17 @@ def test_means_are_over_the_trials_that_have_a_measure() -> None:
 
 
 def start_bench(folder: Path, *options: str) -> subprocess.Popen[str]:
-    """`paribus bench accuracy` in a process group of its own, as the shell starts it."""
-    command = "from paribus.cli import main; main()"
+    """Starts `paribus bench accuracy` in its own process group, as a shell does."""
+    command = "from paribus.__main__ import main; main()"
     words = ["bench", "accuracy", "--dataset", "Syn1", "--results", str(folder), *options]
     return subprocess.Popen(
         [sys.executable, "-c", command, *words], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
-def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path) -> None:
+def test_an_interrupted_run_ends_at_once_and_is_resumed(tmp_path: Path) -> None:
     """Tests that Ctrl-C ends all processes without a traceback, with its own exit code, and keeps what is finished."""
-    # The second cell takes long enough to be interrupted.
+    # The second task takes long enough to be interrupted.
     slow = start_bench(tmp_path, "--detector", 'ROCOD,"QCAD, 100 trees"', "--trials", "40", "--jobs", "2")
     assert slow.stderr is not None
     assert slow.stderr.readline().startswith("80 of 80 cells to run; results go to ")
@@ -187,11 +187,11 @@ def test_an_interrupted_run_ends_at_once_and_goes_on_later(tmp_path: Path) -> No
 
 
 def test_a_killed_run_leaves_no_process_behind(tmp_path: Path) -> None:
-    """Tests that the processes of a run that is killed outright end by themselves, though they are in a long cell."""
+    """Tests that the processes of a killed run end by themselves, even in the middle of a long task."""
     killed = start_bench(tmp_path, "--detector", 'ROCOD,"QCAD, 100 trees"', "--trials", "40", "--jobs", "2")
     assert killed.stderr is not None
     killed.stderr.readline()
     killed.stderr.readline()
     killed.kill()
-    # They hold the other end of the pipe: it ends when the last of them does.
+    # They hold the other end of the pipe, which closes when the last of them ends.
     killed.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""Ranks, Friedman's test and Nemenyi's, against scipy and a published example."""
+"""Ranks, Friedman's test and Nemenyi's, compared with scipy and a published example."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy import stats
 from paribus.evaluation.statistics import cliques, critical_difference, friedman, nemenyi, ranks
 
 # AUC of C4.5 without and with tuning of m, of cf and of both, on 14 data sets: Demsar (2006), table 6. Two values that
-# are equal to three digits have ranks 2 and 3 there: one of them has a digit more here.
+# are equal to three digits have ranks 2 and 3 there, so one of them has one more digit here.
 PUBLISHED = [
     [0.763, 0.768, 0.771, 0.798], [0.599, 0.591, 0.590, 0.569], [0.954, 0.971, 0.968, 0.967],
     [0.628, 0.661, 0.654, 0.657], [0.882, 0.888, 0.886, 0.898], [0.936, 0.931, 0.916, 0.931],
@@ -29,7 +29,7 @@ def test_the_published_example() -> None:
     average = ranks(PUBLISHED).mean(axis=0)
     np.testing.assert_allclose(average, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
     test = friedman(PUBLISHED)
-    # He does not correct for ties: the correction divides by less than 1.
+    # He does not correct for ties; the correction divides by less than 1.
     uncorrected = 12 * 14 / (4 * 5) * (np.square(average).sum() - 4 * 25 / 4)
     assert round(uncorrected, 2) == 9.28
     assert round(13 * uncorrected / (14 * 3 - uncorrected), 2) == 3.69
@@ -62,7 +62,7 @@ def test_ranks_with_ties_average_all_orders(seed: int, n: int, k: int) -> None:
 
 
 def test_nemenyi_agrees_with_the_critical_difference() -> None:
-    """Tests that pairs farther apart than the critical difference, and only they, have a probability below 5 %."""
+    """Tests that exactly the pairs farther apart than the critical difference have a p-value below 5 %."""
     random = np.random.RandomState(3)
     results = random.rand(20, 6) + np.linspace(0, 0.9, 6)
     average = ranks(results).mean(axis=0)
@@ -89,9 +89,9 @@ def test_cliques_are_the_largest_groups(average: list[float], difference: float)
         assert not second <= first
 
 
-def test_bad_results_are_said() -> None:
-    """Tests that a missing result and a single method are refused."""
-    with pytest.raises(ValueError, match=r"results miss a value \(data set 0, method 1\)"):
+def test_bad_results_raise_an_error() -> None:
+    """Tests that a missing result, a single method and a wrong significance raise an error."""
+    with pytest.raises(ValueError, match="results has no value for data set 0, method 1"):
         ranks([[0.5, np.nan], [0.1, 0.2]])
     with pytest.raises(ValueError, match="at least 2 methods"):
         friedman([[0.5], [0.1]])

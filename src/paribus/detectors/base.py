@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.atomic_files import AnyPath
 from paribus.detectors.reporting import ReportingDetector
-from paribus.methods.fitted import Fitted
-from paribus.methods.parameters import check_parameters
 from paribus.persistence.model import load_model, save_model
 
 
@@ -126,39 +124,3 @@ class ContextualDetector(ReportingDetector):
             name = Path(path).name
             raise ValueError(f"{name} holds a {fitted.method.name}, not a {cls.__name__}: read it with paribus.load")
         return cls.restore(Path(path).name, parameters, fitted)
-
-    @classmethod
-    def restore(cls, name: str, parameters: dict[str, Any], fitted: Fitted) -> Self:
-        """Creates a fitted detector from the contents of a model file.
-
-        Parameters
-        ----------
-        name : str
-            The name of the file in error messages.
-        parameters : dict
-            The parameters of the constructor.
-        fitted : Fitted
-            The result of the fit.
-
-        Returns
-        -------
-        detector
-            The fitted detector.
-
-        Examples
-        --------
-        >>> from paribus import QCAD, datasets
-        >>> QCAD.restore("weather.paribus", {"n_trees": 10}, None)
-        Traceback (most recent call last):
-        ...
-        ValueError: weather.paribus is damaged: its parameters are not those of a detector
-        """
-        if not {"contextual"} <= parameters.keys() <= set(cls._get_param_names()) - {"progress"}:
-            raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
-        try:
-            check_parameters(parameters)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} is damaged: {error}") from None
-        detector = cls(**parameters)
-        detector._remember(fitted, None)
-        return detector

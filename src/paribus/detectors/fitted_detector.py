@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -20,6 +20,7 @@ from paribus.explain.view import FittedView
 from paribus.methods import scores as scoring
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Method, RowBatch
+from paribus.methods.parameters import check_parameters
 from paribus.tables.encoding import encode_behavior
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.table import Table
@@ -56,6 +57,42 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if self._view is None:
             self._view = FittedView.of(self._fitted, self._get_method, self._n_threads)
         return self._view
+
+    @classmethod
+    def restore(cls, name: str, parameters: dict[str, Any], fitted: Fitted) -> Self:
+        """Creates a fitted detector from the contents of a model file.
+
+        Parameters
+        ----------
+        name : str
+            The name of the file in error messages.
+        parameters : dict
+            The parameters of the constructor.
+        fitted : Fitted
+            The result of the fit.
+
+        Returns
+        -------
+        detector
+            The fitted detector.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> QCAD.restore("weather.paribus", {"n_trees": 10}, None)
+        Traceback (most recent call last):
+        ...
+        ValueError: weather.paribus is damaged: its parameters are not those of a detector
+        """
+        if not {"contextual"} <= parameters.keys() <= set(cls._get_param_names()) - {"progress"}:
+            raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
+        try:
+            check_parameters(parameters)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} is damaged: {error}") from None
+        detector = cls(**parameters)
+        detector._remember(fitted, None)
+        return detector
 
     def _remember(self, fitted: Fitted, method: FittedMethod | None) -> None:
         """Sets all fitted attributes at once."""

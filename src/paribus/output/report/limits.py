@@ -42,9 +42,48 @@ class Limits:
 
 # From the most detailed to what always fits: the first one that keeps the page small enough is used.
 STEPS = (
-    Limits(12, 12, 6, 10, 10, 6, 6, 2, name=40, cell=24, sentence=3000, warnings=10),
-    Limits(6, 6, 4, 6, 10, 4, 4, 1, name=32, cell=18, sentence=1500, warnings=5),
-    Limits(3, 2, 2, 0, 6, 2, 3, 0, name=16, cell=10, sentence=400, warnings=2),
+    Limits(
+        behavior=12,
+        beans=12,
+        profiles=6,
+        further=10,
+        nearest=10,
+        nearest_context=6,
+        nearest_behavior=6,
+        nearest_others=2,
+        name=40,
+        cell=24,
+        sentence=3000,
+        warnings=10,
+    ),
+    Limits(
+        behavior=6,
+        beans=6,
+        profiles=4,
+        further=6,
+        nearest=10,
+        nearest_context=4,
+        nearest_behavior=4,
+        nearest_others=1,
+        name=32,
+        cell=18,
+        sentence=1500,
+        warnings=5,
+    ),
+    Limits(
+        behavior=3,
+        beans=2,
+        profiles=2,
+        further=0,
+        nearest=6,
+        nearest_context=2,
+        nearest_behavior=3,
+        nearest_others=0,
+        name=16,
+        cell=10,
+        sentence=400,
+        warnings=2,
+    ),
 )
 
 
