@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -44,7 +45,7 @@ def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The file of a small model, of each detector."""
     path = tmp_path_factory.mktemp("saved") / "m.paribus"
-    options = {"n_neighbors": 8} if request.param == "qcad" else {}
+    options: dict[str, Any] = {"n_neighbors": 8} if request.param == "qcad" else {}
     detector = DETECTORS[request.param]([*CONTEXT, "weekend"], BEHAVIOR, n_trees=3, max_features=2, **options)
     detector.fit(wide_table(40).drop(columns=["when"])).save(path)
     return path.read_bytes()

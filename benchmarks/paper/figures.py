@@ -32,7 +32,7 @@ def critical_difference_diagram(names: Sequence[str], average_ranks: Sequence[fl
     for tick in range(int(low), int(high) + 1):
         ax.vlines(tick, 0, 0.07, color=style.BLACK, linewidth=1)
         ax.text(tick, 0.1, str(tick), ha="center", va="bottom", fontsize=style.SMALL)
-    ax.hlines(0.36, low, low + difference, color=style.GREY, linewidth=2)
+    ax.hlines(0.36, low, low + difference, color=style.GRAY, linewidth=2)
     ax.text(low + difference + 0.1, 0.36, f"critical difference {difference:.2f}", va="center", fontsize=style.SMALL)
     for place, method in enumerate(order):
         is_left = place < left_half
@@ -98,7 +98,7 @@ def parameter_curves(
             ax.plot(x, middle, color=color, marker=marker, markersize=3, linewidth=1.2, label=MEASURES[measure])
         for value in marked:
             if value in values:
-                ax.axvline(values.index(value), color=style.GREY, linewidth=0.8, linestyle=":")
+                ax.axvline(values.index(value), color=style.GRAY, linewidth=0.8, linestyle=":")
         step, last = max(1, len(values) // 7), len(values) - 1
         # The last tick always has a label, so the one before it must leave room.
         shown = [*range(0, last - step + 1, step), last]
@@ -125,7 +125,7 @@ def difference_bars(differences: Mapping[str, Mapping[Measure, Mean]], what: str
             0.25,
             xerr=[value.deviation or 0.0 for value in values],
             color=LINES[measure][0],
-            error_kw={"linewidth": 0.7, "ecolor": style.GREY},
+            error_kw={"linewidth": 0.7, "ecolor": style.GRAY},
             label=MEASURES[measure],
         )
     ax.set_yticks(places, list(differences), fontsize=style.SMALL)

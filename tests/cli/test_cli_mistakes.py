@@ -353,7 +353,7 @@ def test_a_column_of_another_kind_is_an_error(method: str, tmp_path: Path, held:
         code, out, err = invoke("score", model, write_kind(path, holds), "--top", 1)
         if holds == held:
             assert (code, err.count("\n")) == (0, 1), err
-            assert "no score" not in err
+            assert "have no score" not in err
             continue
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert err.startswith(f"paribus: column 'c' held {held} at fit and holds {holds} here: ")

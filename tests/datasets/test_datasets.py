@@ -84,7 +84,7 @@ def test_synthetic_sets_have_the_counts_of_table_2(number: int) -> None:
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_public_files_hold_what_the_catalogue_says(name: str, paper_data: Path) -> None:
+def test_public_files_match_the_catalog(name: str, paper_data: Path) -> None:
     """Tests that each file is read completely and as numbers, and that it can be a pandas table."""
     data = datasets.load(name)
     assert n_rows(data.table) == data.n_rows
@@ -211,7 +211,7 @@ BEHAVIOR_OF_THE_PAPER = {
 }
 
 
-def test_behaviour_is_that_of_the_paper() -> None:
+def test_behavior_is_that_of_the_paper() -> None:
     """Tests the roles by name: numbers of columns would not reveal two that are swapped."""
     found = {
         summary.name: summary.behavioral for summary in datasets.summaries() if summary.name in BEHAVIOR_OF_THE_PAPER

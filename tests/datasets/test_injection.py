@@ -71,7 +71,7 @@ def test_rows_are_drawn_uniformly() -> None:
     assert np.abs(np.asarray(times) - 500).max() < 5 * np.sqrt(2000 * 0.25 * 0.75)
 
 
-def test_a_swapped_row_has_the_behaviour_of_the_farthest_of_a_sample() -> None:
+def test_a_swapped_row_has_the_behavior_of_the_farthest_of_a_sample() -> None:
     """Tests that the swapped behavior is that of one other row, usually a distant one."""
     before = mixed_table(400, missing=0.0)
     after, labels = inject(before, CONTEXT, BEHAVIOR, n=40, seed=2, scheme="swap")
@@ -203,7 +203,7 @@ def test_a_data_set_brings_roles_and_number() -> None:
         ({"seed": "x"}, "seed is 'x'"),
         ({"behavioral": ["puls"]}, "'puls' is not in the table: did you mean 'pulse'"),
         ({"contextual": None}, "no contextual column is named"),
-        ({"contextual": ["pulse"]}, "both contextual and behavioural"),
+        ({"contextual": ["pulse"]}, "both contextual and behavioral"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:

@@ -22,7 +22,7 @@ SHAPES: dict[str, list[Callable[[Array], Array]]] = {
 
 
 @pytest.mark.parametrize("scheme", SHAPES)
-def test_behaviour_follows_the_schemes_formula(scheme: str) -> None:
+def test_behavior_follows_the_formula_of_the_scheme(scheme: str) -> None:
     """Tests that least squares recover coefficients in [0, 1], a third of them zero, and noise in [0, 0.05]."""
     coefficients: list[float] = []
     for seed in range(3):

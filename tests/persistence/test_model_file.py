@@ -140,6 +140,7 @@ def test_only_a_fitted_detector_can_be_saved(make: DetectorClass, tmp_path: Path
         quick(make, [0]).fit(np.arange(20.0).reshape(10, 2)).save(tmp_path / "no" / "m.paribus")
 
 
+@pytest.mark.parametrize("saved", ["qcad"], indirect=True)
 def test_a_full_disk_leaves_the_old_model(tmp_path: Path, model: Path) -> None:
     """Tests that a failed write leaves the old file unchanged, and no other file."""
     old = model.read_bytes()

@@ -186,7 +186,7 @@ def demo(
         "paribus-demo.html"
     ),
 ) -> None:
-    """Find the most unusual days in a bundled table, and write a report."""
+    """Find unusual days in a bundled table, and write a report."""
     with loading():
         from paribus.cli.demo import run
         from paribus.cli.outputs import check_report

@@ -158,8 +158,8 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     total = total_of(np.column_stack(list(partial.values())))
     scores = RowScores(total, partial, detector.threshold_, *_row_labels(table, id))
     highest = scores.highest(top)
-    strangest = {name: values[highest] for name, values in rows.items()}
-    explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
+    top_rows = {name: values[highest] for name, values in rows.items()}
+    explanations = detector.explain_all(top, rows=top_rows) if len(highest) else []
     if n_unscored := int(np.isnan(total).sum()):
         note(
             f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a behavioral "

@@ -17,7 +17,7 @@ N_SHOWN = 10
 # A report has this in its first bytes.
 GENERATOR = b'<meta name="generator" content="paribus '
 HEAD_SIZE = 4096  # bytes
-HEADINGS = ("row", "when and where", "score", "mostly for its", "usual range", "among all days")
+HEADINGS = ("row", "when and where", "score", "main reason", "usual range", "among all days")
 
 
 def run(report: Path | None = None) -> None:

@@ -144,7 +144,7 @@ def parameters(
         str | None,
         typer.Option(
             metavar="NUMBER|none",
-            help="Maximum of a partial score: in nats; for qcad, in widths of an even interval.  [default: 3; qcad: 10]",
+            help="Maximum of a partial score: nats; for qcad, widths of an even interval.  [default: 3; qcad: 10]",
         ),
     ] = None,
     contamination: Annotated[

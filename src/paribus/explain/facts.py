@@ -199,11 +199,13 @@ class Thinness:
     @property
     def warning(self) -> str | None:
         """A warning if there are few comparable rows, else None."""
+        usual = "in context as is usual in this table"
         if 2 * self.n_comparable < self.n_rows:
+            if self.n_rows == 1:
+                return f"no row is comparable: not even the nearest one is as close {usual}"
             many = {0: "none", 1: "only 1"}.get(self.n_comparable, f"only {self.n_comparable:,}")
             verb = "is" if self.n_comparable <= 1 else "are"
-            whole = "the only one" if self.n_rows == 1 else f"the {self.n_rows:,}"
-            return f"few rows are comparable: {many} of {whole} {verb} as close in context as is usual in this table"
+            return f"few rows are comparable: {many} of the {self.n_rows:,} {verb} as close {usual}"
         if self.n_rows < MIN_GROUP_SIZE:
             verb = "is" if self.n_rows == 1 else "are"
             return f"there {verb} only {counted(self.n_rows, 'row')} to compare with, so the percentiles are coarse"

@@ -147,7 +147,7 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     name = style.wrapped(feature.title, 18)
     ax.set_title(name, **style.text_options(name), pad=16)
     score = "not scored" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
-    ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GREY)
+    ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GRAY)
     style.format_axis(ax.yaxis, write)
     style.bare(ax, keep=("left",))
 

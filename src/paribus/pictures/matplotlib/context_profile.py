@@ -114,7 +114,7 @@ class ContextProfileDisplay:
             style.bare(axes)
         if ax is None:
             handles = [
-                Patch(facecolor=style.PALE_GREY, label="rows compared with"),
+                Patch(facecolor=style.PALE_GRAY, label="rows compared with"),
                 Patch(facecolor=style.BLUE, label="weighted by how much they count"),
                 Patch(facecolor=style.VERMILION, label="the row's own bin"),
             ]
@@ -126,7 +126,7 @@ def _draw_numbers(ax: Any, feature: ContextFeature, bars: Bars, edges: Floats) -
     _draw_bars(ax, (edges[:-1] + edges[1:]) / 2, np.diff(edges), bars)
     style.format_axis(ax.xaxis, feature.format, 2 if feature.format.kind is Kind.TIME else 5)
     if bars.notes:
-        ax.set_title(", ".join(bars.notes), loc="right", fontsize=style.SMALL, color=style.GREY)
+        ax.set_title(", ".join(bars.notes), loc="right", fontsize=style.SMALL, color=style.GRAY)
 
 
 def _draw_categories(ax: Any, bars: Bars) -> None:
@@ -138,7 +138,7 @@ def _draw_categories(ax: Any, bars: Bars) -> None:
 def _draw_bars(ax: Any, places: Floats, widths: Floats, bars: Bars) -> None:
     shares, weighted, own = bars.shares, bars.weighted, bars.own
     colors = [style.VERMILION if i == own else style.BLUE for i in range(len(places))]
-    ax.bar(places, shares, widths * 0.96, color=style.PALE_GREY, linewidth=0)
+    ax.bar(places, shares, widths * 0.96, color=style.PALE_GRAY, linewidth=0)
     ax.bar(places, weighted, widths * 0.6, color=colors, linewidth=0)
     if own is not None:
         # The triangle is below the axis, so that it is visible even if the bar is empty.

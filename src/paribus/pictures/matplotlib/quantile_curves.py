@@ -202,7 +202,7 @@ class QuantileCurvesDisplay:
             if self.categories is not None:
                 # Jitter keeps dots from covering each other; the fixed seed makes it reproducible.
                 x = x + np.random.RandomState(0).uniform(-0.28, 0.28, len(x))
-            ax.scatter(x, self.dots[1], s=5, color=style.GREY, alpha=0.35, linewidths=0, zorder=1)
+            ax.scatter(x, self.dots[1], s=5, color=style.GRAY, alpha=0.35, linewidths=0, zorder=1)
         lowest, first, median, third, highest = self.quantiles.T
         if self.categories is None and len(self.places) > 1:
             ax.fill_between(self.places, lowest, highest, color=style.PALE_BLUE, alpha=0.75, linewidth=0, zorder=2)
@@ -247,14 +247,14 @@ class QuantileCurvesDisplay:
             style.format_axis(ax.yaxis, self.formats[1])
         if self.note:
             note = style.wrapped(self.note, 90)
-            ax.set_title(note, **style.text_options(note, size=style.SMALL), loc="left", color=style.GREY)
+            ax.set_title(note, **style.text_options(note, size=style.SMALL), loc="left", color=style.GRAY)
         handles = [
             Line2D([], [], color=style.BLUE, linewidth=1.8, label="median"),
             Patch(facecolor=style.SKY, label="central 50 %"),
             Patch(facecolor=style.PALE_BLUE, label="central 90 %"),
         ]
         if self.dots is not None:
-            handles.append(Line2D([], [], color=style.GREY, marker="o", markersize=3, linestyle="none", label="rows"))
+            handles.append(Line2D([], [], color=style.GRAY, marker="o", markersize=3, linestyle="none", label="rows"))
         if self.own is not None and np.isfinite(self.own).all():
             handles.append(
                 Line2D([], [], color=style.VERMILION, marker="D", markersize=6, linestyle="none", label="this row")

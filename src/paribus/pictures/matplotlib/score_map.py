@@ -33,7 +33,7 @@ MAX_VECTORS = 10_000
 DENSITY_SAMPLE, GRID = 4_000, 80
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 MAX_NAME_LENGTH = 200
-LEADER = {"arrowstyle": "-", "color": style.GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+LEADER = {"arrowstyle": "-", "color": style.GRAY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
 
 # The positions that are tried for a name: the offset from its dot in points, and the alignment.
 PLACES = [
@@ -242,8 +242,8 @@ class ScoreMapDisplay:
     def _draw_margins(self, x: Floats, y: Floats) -> None:
         self.x_axes_ = self.ax_.inset_axes([0, 1.01, 1, 0.14])
         self.y_axes_ = self.ax_.inset_axes([1.01, 0, 0.14, 1])
-        self.x_axes_.hist(x, _bins(x), color=style.GREY, linewidth=0)
-        self.y_axes_.hist(y, _bins(y), color=style.GREY, linewidth=0, orientation="horizontal")
+        self.x_axes_.hist(x, _bins(x), color=style.GRAY, linewidth=0)
+        self.y_axes_.hist(y, _bins(y), color=style.GRAY, linewidth=0, orientation="horizontal")
         self.x_axes_.set_xlim(self.ax_.get_xlim())
         self.y_axes_.set_ylim(self.ax_.get_ylim())
         for axes in (self.x_axes_, self.y_axes_):

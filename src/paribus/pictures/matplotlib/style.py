@@ -16,10 +16,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from paribus._common.palette import BLACK as BLACK
 from paribus._common.palette import BLUE as BLUE
-from paribus._common.palette import GREY as GREY
+from paribus._common.palette import GRAY as GRAY
 from paribus._common.palette import ORANGE as ORANGE
 from paribus._common.palette import PALE_BLUE as PALE_BLUE
-from paribus._common.palette import PALE_GREY as PALE_GREY
+from paribus._common.palette import PALE_GRAY as PALE_GRAY
 from paribus._common.palette import PALE_ORANGE as PALE_ORANGE
 from paribus._common.palette import SKY as SKY
 from paribus._common.palette import VERMILION as VERMILION
