@@ -46,7 +46,7 @@ help:  ## list the targets
 demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 	@$(BIN)/paribus demo
 
-test: $(VENV)/.installed-test  ## run the tests, and the examples in the docstrings and the docs
+test: $(VENV)/.installed-test  ## run the tests, and the examples in docstrings and pages
 	@$(BIN)/python tests/browser/chromium.py
 	$(BIN)/python -m pytest -n auto --dist worksteal --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
 	    $(if $(PARIBUS_DATA),,--ignore=docs/examples/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
@@ -77,7 +77,7 @@ stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
 
-experiments: $(VENV)/.installed-experiments  ## run all experiments (four hours; goes on where it stopped)
+experiments: $(VENV)/.installed-experiments  ## run all experiments (four hours; resumes where it stopped)
 	$(BIN)/paribus bench accuracy
 	$(BIN)/paribus bench heldout
 	$(BIN)/paribus bench sensitivity
@@ -94,7 +94,7 @@ wheel: $(VENV)/.build-tools  ## build a wheel into dist/
 # Python's own output, or it would swallow the sanitizer's report.
 ASAN_LIBRARIES = $(if $(CXX),$(foreach library,libasan.so libstdc++.so.6,$(shell $(CXX) -print-file-name=$(library))))
 
-sanitize:  ## test the engine with the address and undefined-behaviour sanitizers (Linux, GCC)
+sanitize:  ## test the engine with the address and undefined-behavior sanitizers (Linux, GCC)
 	@case "$(firstword $(ASAN_LIBRARIES))" in /*) ;; \
 	    *) echo "make sanitize needs GCC with libasan; CXX is '$(CXX)'."; exit 1 ;; esac
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_DIR)/venv $(SANITIZE_DIR)/venv/.installed-test INSTALL_OPTIONS="\
