@@ -455,7 +455,7 @@ def test_messages_of_the_library_name_options(days: Path, tmp_path: Path) -> Non
     (tmp_path / "t.csv").write_text("\n".join(lines[:9]))
     code, _, err = invoke("detect", tmp_path / "t.csv", *ROLES, "--method", "qcad", "--n-neighbors", 99)
     assert code == 0
-    assert err.startswith("paribus: --n-neighbors is 99, but a row has only 7 others: these are used\n")
+    assert err.startswith("paribus: --n-neighbors is 99, but there are only 7 other rows: all of them are used\n")
     QCAD([0], [1], n_trees=2).fit(np.random.default_rng(0).random((20, 2))).save(tmp_path / "m")
     code, out, err = invoke("score", tmp_path / "m", days)
     assert (code, out, err.count("\n")) == (2, "", 1)

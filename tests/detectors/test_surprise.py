@@ -67,7 +67,7 @@ def test_it_finds_values_that_do_not_go_together() -> None:
     leading = explanation.leading
     assert leading.surprise is not None
     assert (leading.surprise.given_all or 0.0) > 5 > leading.surprise.given_context
-    assert "times given the other behaviour too" in explanation.sentence
+    assert "times given the other behavior too" in explanation.sentence
     # The other one is within what the context lets expect, and named all the same.
     assert re.search(r"; also .* less likely than usual given the context and the other .*: warm", str(explanation))
     assert QCAD(["place", "kind"], ["warm", "loud"], n_trees=10).fit(table).explain(0).rank > 60
@@ -109,7 +109,7 @@ def test_a_model_of_the_other_detector_is_named(tmp_path: Path) -> None:
         path = tmp_path / f"{here.__name__}.paribus"
         here(CONTEXT, BEHAVIOR, n_trees=4).fit(table).save(path)
         assert type(load(path)) is here
-        with pytest.raises(ValueError, match=f"another detector than {there.__name__}: paribus.load reads any"):
+        with pytest.raises(ValueError, match=f"holds a {here.__name__}, not a {there.__name__}: read it"):
             there.load(path)
 
 

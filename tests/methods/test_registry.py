@@ -22,15 +22,25 @@ from tests.support.running import ROLES
 from tests.support.toy_method import ENTRY, Toy
 
 ROOT = Path(__file__).parents[2]
-# Adds the line to the registry before anything else is imported, as if it had been written there.
+# Adds the line to the registry before the command line is imported, as if it had been written there, and runs commands.
 WITH_TOY = """
-import sys
+import contextlib, io, json, sys
 from paribus.methods import registry
-registry.REGISTRY += (
-    registry.Entry("toy", "Toy", "tests.support.toy_method", "tests.support.toy_method", "distances from the mean"),
-)
-from paribus.__main__ import main
-main()
+from tests.support.toy_method import ENTRY
+registry.REGISTRY += (ENTRY,)
+from paribus.cli.app import main
+results = []
+for arguments in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    sys.argv = ["paribus", *arguments]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+            status = 0
+        except SystemExit as end:
+            status = end.code or 0
+    results.append([status, out.getvalue(), err.getvalue()])
+print(json.dumps(results))
 """
 
 
@@ -48,15 +58,17 @@ def fit_toy() -> Toy:
     return Toy(weather.contextual, weather.behavioral).fit(weather.table)
 
 
-def paribus_with_toy(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", WITH_TOY, *arguments],
+def run_with_toy(*commands: list[str], cwd: Path) -> list[tuple[int, str, str]]:
+    """The exit status, the output and the messages of each command, in a process that knows the toy."""
+    result = subprocess.run(
+        [sys.executable, "-c", WITH_TOY, json.dumps(commands)],
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
     )
+    return [tuple(each) for each in json.loads(result.stdout)]
 
 
 @pytest.mark.parametrize("entry", registry.REGISTRY, ids=lambda entry: entry.option)
@@ -124,20 +136,22 @@ def test_a_new_method_has_a_report_pictures_and_a_frame(tmp_path: Path) -> None:
 
 def test_the_command_line_offers_a_new_method(tmp_path: Path, days: Path) -> None:
     """Tests that help, detection, a report, a saved model and scoring with it know the toy by its entry alone."""
-    shown = paribus_with_toy("detect", "--help", cwd=tmp_path)
-    assert "toy" in shown.stdout
-    assert "distances from the mean" in " ".join(shown.stdout.replace("│", " ").split())
     roles = [str(days), *ROLES, "--method", "toy"]
-    found = paribus_with_toy("detect", *roles, "--json", "--report", "report.html", cwd=tmp_path)
-    assert found.returncode == 0, found.stderr
-    assert json.loads(found.stdout)
-    assert "the first 10 rows" in found.stderr
+    shown, found, refused, fitted, scored = run_with_toy(
+        ["detect", "--help"],
+        ["detect", *roles, "--json", "--report", "report.html"],
+        ["detect", *roles, "--n-trees", "5"],
+        ["fit", *roles, "--model", "toy.paribus"],
+        ["score", "toy.paribus", str(days), "--out", "scores.csv"],
+        cwd=tmp_path,
+    )
+    assert "toy: distances from the mean" in " ".join(shown[1].replace("│", " ").split())
+    assert found[0] == 0, found[2]
+    assert json.loads(found[1])
+    assert "the first 10 rows" in found[2]
     assert "The method is a toy." in (tmp_path / "report.html").read_text()
-    refused = paribus_with_toy("detect", *roles, "--n-trees", "5", cwd=tmp_path)
-    assert refused.returncode != 0
-    assert "--n-trees is for --method" in refused.stderr
-    fitted = paribus_with_toy("fit", *roles, "--model", "toy.paribus", cwd=tmp_path)
-    assert fitted.returncode == 0, fitted.stderr
-    scored = paribus_with_toy("score", "toy.paribus", str(days), "--out", "scores.csv", cwd=tmp_path)
-    assert scored.returncode == 0, scored.stderr
+    assert refused[0] != 0
+    assert "--n-trees is for --method" in refused[2]
+    assert fitted[0] == 0, fitted[2]
+    assert scored[0] == 0, scored[2]
     assert (tmp_path / "scores.csv").read_text().startswith("row,score,rank,label,partial_temperature")
