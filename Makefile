@@ -24,10 +24,11 @@ EXTRAS_test := [test]
 EXTRAS_bench := [bench]
 EXTRAS_experiments := [bench,data]
 EXTRAS_lint := [bench,lint,test]
+EXTRAS_docs := [docs]
 
 SANITIZE_DIR := build/sanitize
-SANITIZE_TESTS ?= tests/test_engine.py tests/test_neighbors.py tests/test_detector.py tests/test_bad_input.py \
-    tests/test_table_forest.py tests/test_surprise.py
+SANITIZE_TESTS ?= tests/methods/test_engine.py tests/methods/test_table_forest.py tests/detectors/test_neighbors.py \
+    tests/detectors/test_detector.py tests/detectors/test_surprise.py tests/detectors/test_bad_input.py
 
 # The build requirements of pyproject.toml, and what the build backend misses on this machine (CMake, Ninja).
 LIST_REQUIRES := import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
@@ -37,7 +38,7 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format stubs sanitize bench experiments wheel clean
+.PHONY: help demo test lint docs format stubs sanitize bench experiments wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -45,10 +46,10 @@ help:  ## list the targets
 demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 	@$(BIN)/paribus demo
 
-test: $(VENV)/.installed-test  ## run the tests, and the examples in the docstrings and the docs
+test: $(VENV)/.installed-test  ## run the tests, and the examples in docstrings and pages
 	@$(BIN)/python tests/browser/chromium.py
 	$(BIN)/python -m pytest -n auto --dist worksteal --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
-	    $(if $(PARIBUS_DATA),,--ignore=docs/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
+	    $(if $(PARIBUS_DATA),,--ignore=docs/examples/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing
 	$(BIN)/ruff check .
@@ -59,6 +60,10 @@ lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothi
 	@mkdir -p build
 	$(BIN)/python -m nanobind.stubgen -q -m paribus._core -o build/_core.pyi
 	@diff -u src/paribus/_core.pyi build/_core.pyi || { echo "The stub is out of date: run 'make stubs'."; exit 1; }
+
+docs: $(VENV)/.installed-docs  ## build the documentation site into build/docs, and check its links
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
+	$(BIN)/python docs/check_links.py build/docs
 
 format: $(VENV)/.installed-lint  ## bring all sources into the project's style
 	$(BIN)/ruff check --fix-only .
@@ -72,7 +77,7 @@ stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
 
-experiments: $(VENV)/.installed-experiments  ## run all experiments (four hours; goes on where it stopped)
+experiments: $(VENV)/.installed-experiments  ## run all experiments (four hours; resumes where it stopped)
 	$(BIN)/paribus bench accuracy
 	$(BIN)/paribus bench heldout
 	$(BIN)/paribus bench sensitivity
@@ -89,7 +94,7 @@ wheel: $(VENV)/.build-tools  ## build a wheel into dist/
 # Python's own output, or it would swallow the sanitizer's report.
 ASAN_LIBRARIES = $(if $(CXX),$(foreach library,libasan.so libstdc++.so.6,$(shell $(CXX) -print-file-name=$(library))))
 
-sanitize:  ## test the engine with the address and undefined-behaviour sanitizers (Linux, GCC)
+sanitize:  ## test the engine with the address and undefined-behavior sanitizers (Linux, GCC)
 	@case "$(firstword $(ASAN_LIBRARIES))" in /*) ;; \
 	    *) echo "make sanitize needs GCC with libasan; CXX is '$(CXX)'."; exit 1 ;; esac
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_DIR)/venv $(SANITIZE_DIR)/venv/.installed-test INSTALL_OPTIONS="\

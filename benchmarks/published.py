@@ -1,16 +1,17 @@
-"""Where the paper's numbers for QCAD and ROCOD come from: what its authors' scripts do, next to what they report.
+"""Reproduces the paper's numbers for QCAD and ROCOD by following its authors' scripts.
 
-The published scripts turn all context values into text before they take distances, so that two numbers either are equal
-or have nothing in common. Their forests come from scikit-garden, which interpolates linearly between the values of a
-distribution where the paper's text takes the smallest value that is large enough.
+The published scripts convert all contextual values to text before they compute distances, so that two numbers are
+either equal or have nothing in common. Their forests come from scikit-garden, which interpolates linearly between the
+values of a distribution, whereas the paper's text takes the smallest value whose cumulative weight is large enough.
 
-QCAD is run here with 10 trees: by Gower's distance, by that of the script, and by that of the script with interpolated
-percentiles. Nothing else differs from `paribus.QCAD`. ROCOD is run with the distance threshold of the paper, 0.9: a row
-with a tenth of its values in common is a neighbour. Its area under the precision-recall curve has straight lines
-between its points, which gives (1 + rate of anomalies) / 2 when all scores are equal.
+QCAD is run here with 10 trees and three variants: with Gower's distance, with the distance of the script, and with the
+distance of the script and interpolated percentiles. Otherwise it is the same as `paribus.QCAD`. ROCOD is run with the
+paper's distance threshold of 0.9, by which rows that share a tenth of their values are neighbors. Its area under the
+precision-recall curve interpolates linearly between points, which gives (1 + rate of anomalies) / 2 if all scores are
+equal.
 
-Writes `results/published.json` next to this file, and two tables of docs/results.md from it. What is in the file is not
-run again.
+Writes `results/published.json` next to this file, and two tables of docs/results/results.md from it. Results
+that the file already contains are not computed again.
 """
 
 from __future__ import annotations
@@ -35,28 +36,28 @@ from paribus.detectors.qcad import DEFAULT_NEIGHBORS
 from paribus.evaluation import average_precision
 from paribus.evaluation.experiments import paper_sets
 from paribus.evaluation.results import MARKS, Mean, is_generated, paper_means, verdict
-from paribus.methods.scores import mean_score
 from paribus.methods.qcad.forest_plan import ForestPlan
 from paribus.methods.qcad.model import make_engine, rescale
+from paribus.methods.scores import mean_score
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "published.json"
-PAGE = HERE.parent / "docs" / "results.md"
-# Large tables take long, and their results vary little.
+PAGE = HERE.parent / "docs" / "results" / "results.md"
+# Tables with more than `LARGE` rows get fewer trials: they are slow, and their results vary little.
 TRIALS, TRIALS_OF_LARGE, LARGE = 5, 3, 2000
 Results: TypeAlias = dict[str, dict[str, list[float]]]
-"""Data set -> detector and area -> one number for each trial."""
+"""Data set -> detector and area -> the values of all trials."""
 TREES = 10
 THRESHOLD = 0.9
 
 
 class PublishedQCAD(Baseline):
-    """QCAD on the reference groups of the published script. Of rows at the same distance, a seeded draw comes first."""
+    """QCAD on the reference groups of the published script, with ties in random order."""
 
     interpolates = False
 
     def _check_parameters(self) -> None:
-        """It has none of its own."""
+        """There are no parameters to check."""
 
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
         n_rows, n_features = rows.context.shape
@@ -79,7 +80,7 @@ class PublishedQCAD(Baseline):
         return mean_score(rescale(raw, usual.clip))
 
     def _partial_scores(self, rows: Rows, place: int, group: npt.NDArray[np.int64], plan: ForestPlan) -> Floats:
-        """Those of one row, given its reference group: an engine whose table is the group, asked about this row."""
+        """The partial scores of one row, from an engine whose table is the row's reference group."""
         behavior = rows.behavior[group]
         ties = np.arange(len(group), dtype=np.uint32)
         engine = make_engine(rows.context[group], rows.categorical.astype(np.uint8), behavior, ties, plan)
@@ -91,21 +92,21 @@ class PublishedQCAD(Baseline):
             curves = [interpolate(behavior[members[0], each], weights[0, each], plan.n_quantiles) for each in features]
             return np.array([interval_width(curve, value) for curve, value in zip(curves, actual, strict=True)])
         scores, _, _ = engine.score(*question)
-        # In units of the group's range, and wanted in units of the table's, which is 1. A distribution that is one
-        # value has no range: the score is the distance to it.
+        # The engine's scores are in units of the group's range; those of the script are in units of the table's, which
+        # is 1. If all values of the group are equal, the score is the distance from them.
         ranges = np.ptp(behavior, axis=0)
         partial: Floats = np.where(ranges > 0, scores[0] * ranges, np.abs(actual - behavior[0]))
         return partial
 
 
 class InterpolatedQCAD(PublishedQCAD):
-    """The same with the percentiles of scikit-garden."""
+    """QCAD on the reference groups of the published script, with the percentiles of scikit-garden."""
 
     interpolates = True
 
 
 def interpolate(values: Floats, weights: Floats, n_quantiles: int) -> Floats:
-    """Percentiles of a weighted distribution, linear between values that stand for the middle of their weights."""
+    """The percentiles of a weighted distribution, interpolated linearly between the midpoints of the weights."""
     order = np.argsort(values)
     order = order[weights[order] > 0]
     sums = np.cumsum(weights[order])
@@ -115,7 +116,7 @@ def interpolate(values: Floats, weights: Floats, n_quantiles: int) -> Floats:
 
 
 def interval_width(percentiles: Floats, value: float) -> float:
-    """The partial score as docs/method.md has it, from percentiles 0 to 100."""
+    """The partial score of a value, as defined in the paper, from percentiles 0 to 100."""
     widths = np.diff(percentiles)
     low, high = percentiles[0], percentiles[-1]
     if low <= value <= high:
@@ -128,7 +129,7 @@ def interval_width(percentiles: Floats, value: float) -> float:
 
 
 class PublishedROCOD(ROCOD):
-    """ROCOD as the paper's authors published it."""
+    """ROCOD as in the published script."""
 
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
         as_text = np.ones_like(rows.categorical)
@@ -139,7 +140,7 @@ class PublishedROCOD(ROCOD):
 
 
 def area_with_straight_lines(labels: npt.ArrayLike, scores: npt.ArrayLike) -> float:
-    """The published script's PRC AUC."""
+    """The PRC AUC of the published script, with linear interpolation."""
     precision, recall, _ = precision_recall_curve(labels, scores)
     return float(auc(recall, precision))
 
@@ -154,7 +155,7 @@ AREAS = {"average precision": average_precision, "area": area_with_straight_line
 
 
 def measure(name: str, label: str) -> dict[str, list[float]]:
-    """A detector on one data set by both areas, trial by trial."""
+    """Runs a detector on one data set; both areas of each trial."""
     found: dict[str, list[float]] = {f"{label}: {area}": [] for area in AREAS}
     data = datasets.load(name)
     for trial in range(TRIALS if data.n_rows <= LARGE else TRIALS_OF_LARGE):
@@ -168,12 +169,12 @@ def measure(name: str, label: str) -> dict[str, list[float]]:
 
 
 def read_results() -> Results:
-    """What was measured last."""
+    """The stored results."""
     return dict(json.loads(RESULTS.read_text(encoding="utf-8")))
 
 
 def write_page(results: Results) -> None:
-    """Puts both tables into docs/results.md."""
+    """Writes both tables into docs/results/results.md, between its marks."""
     areas = [f"{label}: average precision" for label in DETECTORS if label.startswith("QCAD")]
     titles = ["Gower's distance", "the script's distance", "and interpolated percentiles"]
     rewrite_part(PAGE, "published QCAD", _table(results, "QCAD", areas, titles))
@@ -185,7 +186,7 @@ def write_page(results: Results) -> None:
 
 
 def _table(results: Results, method: str, columns: Iterable[str], titles: Iterable[str]) -> list[str]:
-    """The paper's value, and each column of ours with the mark of its difference to it."""
+    """The paper's value of each data set, and the columns of ours, marked where they differ from it."""
     lines = header(["data set", "paper", *titles])
     n_reached = dict.fromkeys(columns, 0)
     for name, found in results.items():
@@ -198,13 +199,13 @@ def _table(results: Results, method: str, columns: Iterable[str], titles: Iterab
             cells.append(f"{mean.mean:.2f}{MARKS[judged]}")
         lines.append(row([name, str(reported), *cells]))
     counts = ", ".join(f"{title} {n}" for title, n in zip(titles, n_reached.values(), strict=True))
-    return [*lines, "", f"Within reach of the paper's value, of {len(results)}: {counts}."]
+    return [*lines, "", f"Within range of the paper's value, of {len(results)}: {counts}."]
 
 
 def main() -> None:
-    """Runs it on the real-world sets; the paper's synthetic tables are other draws than ours."""
+    """Runs all detectors on the real-world data sets, since our synthetic ones are other draws than the paper's."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--page-only", action="store_true", help="write the page again from published.json")
+    parser.add_argument("--page-only", action="store_true", help="only rewrite the page from published.json")
     if not parser.parse_args().page_only:
         results = read_results() if RESULTS.exists() else {}
         for summary in paper_sets():

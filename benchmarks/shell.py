@@ -1,6 +1,7 @@
-"""From a file to a report: how long `paribus detect` takes on 200,000 rows, and how much memory.
+"""The time and memory of `paribus detect` on a file of 200,000 rows, including the report.
 
-Writes `shell.json` next to this file, and a table of docs/performance.md from it. Takes half an hour on two cores.
+Writes `shell.json` next to this file, and a table of docs/methods/performance.md from it. Takes half an hour on two
+cores.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from paper.markdown import rewrite_part
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "shell.json"
-PAGE = HERE.parent / "docs" / "performance.md"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
 CONTEXT, BEHAVIOR = ["temperature", "load", "age", "hour", "site"], ["pressure", "flow", "noise"]
 
 
 def write_table(path: Path, n_rows: int) -> None:
-    """A made-up plant: five circumstances, one of them a category, and three behaviours that follow from them."""
+    """Writes the table of a fictional plant: five contextual features, one categorical, and three behavioral ones."""
     random = np.random.RandomState(0)
     temperature, load = random.normal(size=n_rows), random.uniform(0, 100, n_rows)
     age, hour = random.gamma(2, 10, n_rows), random.randint(0, 24, n_rows)
@@ -43,11 +44,11 @@ def write_table(path: Path, n_rows: int) -> None:
 
 
 RUNS = [("surprise", 64), ("qcad", 10), ("qcad", 100)]
-"""The methods, with their trees."""
+"""The methods and their numbers of trees."""
 
 
 def measure(n_rows: int, method: str, n_trees: int) -> dict[str, Any]:
-    """One run of the command, as a user starts it."""
+    """Runs the command in a subprocess and measures it."""
     with tempfile.TemporaryDirectory() as folder:
         table, report, scores = (Path(folder) / name for name in ("table.csv", "report.html", "scores.csv"))
         write_table(table, n_rows)
@@ -67,14 +68,14 @@ def measure(n_rows: int, method: str, n_trees: int) -> dict[str, Any]:
             "file_bytes": table.stat().st_size,
             "seconds": round(seconds, 1),
             "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 1),
-            # Kilobytes on Linux.
+            # On Linux, `ru_maxrss` is in kilobytes.
             "peak_megabytes": round(usage.ru_maxrss / 1024),
             "report_bytes": report.stat().st_size,
         }
 
 
 def write_page(runs: list[dict[str, Any]], n_cores: int) -> None:
-    """Puts the table into docs/performance.md."""
+    """Writes the table into docs/methods/performance.md, between its marks."""
     lines = [
         f"Measured on {n_cores} cores.",
         "",
@@ -98,10 +99,10 @@ def write_page(runs: list[dict[str, Any]], n_cores: int) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--page-only", action="store_true", help="write the page again from shell.json")
+    parser.add_argument("--page-only", action="store_true", help="only rewrite the page from shell.json")
     arguments = parser.parse_args()
     if not arguments.page_only:
         runs = []

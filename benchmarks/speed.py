@@ -1,9 +1,9 @@
-"""Speed, side by side with the same method made of other packages, in one run.
+"""The speed of QCAD, side by side with the same method built from other packages.
 
-The peer is what one writes without paribus: Gower's distances by the `gower` package, and one forest of
-quantile-forest per row and behavioural feature. It is timed on a sample of rows and extrapolated; the samples alternate
-with runs of `QCAD.fit`, so that both see the same machine. Writes `speed.json` next to this file, and the tables of
-docs/performance.md from it.
+The peer is what one would write without paribus: distances from the `gower` package, and one forest of quantile-forest
+per row and behavioral feature. It is timed on a sample of rows and extrapolated. The samples alternate with runs of
+`QCAD.fit`, so that both see the same machine. Writes `speed.json` next to this file, and the tables of
+docs/methods/performance.md from it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from paribus.evaluation.plain_forests import PlainForests
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "speed.json"
-PAGE = HERE.parent / "docs" / "performance.md"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
 Array = np.ndarray[Any, Any]
 
 
 @dataclass
 class Workload:
-    """A table whose first columns are contextual."""
+    """A table with the contextual columns first."""
 
     name: str
     context: Array
@@ -55,7 +55,7 @@ class Workload:
 
 
 def synthetic(n_rows: int = 2000, n_contextual: int = 20, n_categorical: int = 6, n_behavioral: int = 5) -> Workload:
-    """The paper's scheme S1: linear in contexts that are mixtures of five Gaussians, categories rounded."""
+    """A table like the paper's scheme S1: linear in contexts from a mixture of five Gaussians, categories rounded."""
     random = np.random.default_rng(0)
     columns = []
     for p in range(n_contextual):
@@ -72,24 +72,24 @@ def synthetic(n_rows: int = 2000, n_contextual: int = 20, n_categorical: int = 6
 
 
 def from_paper(name: str, file: str, n_contextual: int, categorical: list[int]) -> Workload | None:
-    """One of the paper's tables, if its folder is here."""
+    """One of the paper's tables; None if PARIBUS_DATA does not name their folder."""
     path = Path(os.environ.get("PARIBUS_DATA", "nowhere")) / "RawData" / file
     if not path.exists():
-        print(f"{name} is left out: PARIBUS_DATA does not name the folder of the paper's data.")
+        print(f"{name} is skipped: PARIBUS_DATA does not name the folder of the paper's data.")
         return None
     values = pd.read_csv(path, index_col=0).to_numpy(float)
     return Workload(name, values[:, :n_contextual], categorical, values[:, n_contextual:])
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long it takes."""
+    """The duration of a call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def compare(workload: Workload, n_trees: int, n_rounds: int, n_cells: int) -> dict[str, Any]:
-    """`QCAD.fit` against the peer, both on one core and both on all."""
+    """Compares `QCAD.fit` with the peer, both on one core and both on all cores."""
     n_rows, n_features = len(workload.context), workload.behavior.shape[1]
     k = min(n_rows // 2, 500)
     categorical = np.isin(np.arange(workload.context.shape[1]), workload.categorical)
@@ -129,7 +129,7 @@ def compare(workload: Workload, n_trees: int, n_rounds: int, n_cells: int) -> di
 
 
 def grow(quick: bool) -> list[dict[str, Any]]:
-    """Seconds as one size at a time grows, everything else staying put."""
+    """The seconds of a fit as one size grows and the others stay fixed."""
     base = {"n_rows": 5000, "n_contextual": 5, "n_behavioral": 3, "n_trees": 10}
     sizes = {
         "n_rows": [1000, 2000, 5000] if quick else [1000, 2000, 5000, 10_000, 20_000, 50_000],
@@ -146,12 +146,12 @@ def grow(quick: bool) -> list[dict[str, Any]]:
             detector = workload.detector(n_trees=n_trees)
             total = seconds(lambda: detector.fit(workload.table))  # noqa: B023
             search = seconds(lambda: detector.reference_group(workload.table[:1000])) * size["n_rows"] / 1000  # noqa: B023
-            rows.append({"grows": what, "to": value, "seconds": total, "of_which_neighbours": search})
-            print(f"  {what} = {value:,}: {total:.2f} s, neighbours about {search:.2f} s", flush=True)
+            rows.append({"grows": what, "to": value, "seconds": total, "of_which_neighbors": search})
+            print(f"  {what} = {value:,}: {total:.2f} s, of which about {search:.2f} s for neighbors", flush=True)
     return rows
 
 
-# Linux's own record of a process: getrusage would count what the parent had in memory when it started the child.
+# Read from /proc, because getrusage would include the memory of the parent process when it started the child.
 MEMORY_OF_A_FIT = """
 import re, sys
 import numpy as np
@@ -166,12 +166,12 @@ print(before, peak())
 
 
 MEMORY_ROWS = [5000, 10_000, 20_000, 50_000]
-# The gower package holds the distance of every pair in single precision.
+# The gower package stores all pairwise distances in single precision.
 BYTES_PER_PAIR = 4
 
 
 def peak_memory(n_rows: int) -> dict[str, Any]:
-    """The memory of a process that fits so many rows, before and at its peak."""
+    """The peak memory of a process that fits a table, in total and for the fit itself."""
     command = [sys.executable, "-c", MEMORY_OF_A_FIT, str(n_rows)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     before, peak = (int(kilobytes) / 1024 for kilobytes in output.split())
@@ -179,7 +179,7 @@ def peak_memory(n_rows: int) -> dict[str, Any]:
 
 
 def measure(quick: bool) -> dict[str, Any]:
-    """Everything."""
+    """Runs all measurements."""
     workloads = [
         from_paper("Concrete", "Concrete.csv", 8, []),
         from_paper("Abalone", "abalone.csv", 4, [0]),
@@ -217,12 +217,12 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def write_page(results: dict[str, Any]) -> None:
-    """Puts the tables into docs/performance.md, between its marks."""
+    """Writes the tables into docs/methods/performance.md, between its marks."""
     lines = [
         f"Measured on {results['machine']['cores']} cores with the `{results['machine']['kernel']}` kernel, "
         f"Python {results['machine']['python']}; k = 500. The paper's tables use 10 trees, the default is 100.",
         "",
-        "| workload | trees | rows | contextual | behavioural | paribus, one core | peer, one core "
+        "| workload | trees | rows | contextual | behavioral | paribus, one core | peer, one core "
         "| times faster, one core each | times faster, all cores each | all cores against the peer on one |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
@@ -240,21 +240,21 @@ def write_page(results: dict[str, Any]) -> None:
     ]
     lines += [
         "",
-        "Growth, all cores, from 5,000 rows, 5 contextual and 3 behavioural features and 10 trees:",
+        "Growth, all cores, from 5,000 rows, 5 contextual and 3 behavioral features and 10 trees:",
         "",
-        "| what grows | to | seconds | of which neighbours, about |",
+        "| what grows | to | seconds | of which neighbors, about |",
         "| --- | --- | --- | --- |",
     ]
     lines += [
-        f"| {row['grows']} | {row['to']:,} | {row['seconds']:.2f} | {row['of_which_neighbours']:.2f} |"
+        f"| {row['grows']} | {row['to']:,} | {row['seconds']:.2f} | {row['of_which_neighbors']:.2f} |"
         for row in results["growth"]
     ]
     lines += [
         "",
-        "Peak memory of a process that fits a table of 5 contextual and 3 behavioural features, next to what the matrix"
-        " of all distances takes that the peer needs:",
+        "Peak memory of a process that fits a table of 5 contextual and 3 behavioral features, next to the size of the "
+        "distance matrix that the peer needs:",
         "",
-        "| rows | MB in all | MB for the fit | MB for the peer's matrix |",
+        "| rows | MB in total | MB for the fit | MB for the peer's matrix |",
         "| --- | --- | --- | --- |",
     ]
     lines += [
@@ -266,11 +266,11 @@ def write_page(results: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
-    parser.add_argument("--page-only", action="store_true", help="write the page again from speed.json")
-    parser.add_argument("--memory-only", action="store_true", help="measure memory again, and keep the times")
+    parser.add_argument("--quick", action="store_true", help="use small sizes and write nothing")
+    parser.add_argument("--page-only", action="store_true", help="only rewrite the page from speed.json")
+    parser.add_argument("--memory-only", action="store_true", help="only measure memory, and keep the times")
     arguments = parser.parse_args()
     if arguments.memory_only:
         results = json.loads(RESULTS.read_text(encoding="utf-8"))
@@ -279,7 +279,7 @@ def main() -> None:
     elif not arguments.page_only:
         results = measure(arguments.quick)
         if arguments.quick or len(results["comparisons"]) < 6:
-            print("Nothing is written: this was not the whole run.")
+            print("Nothing is written, because the run was not complete.")
             return
         RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     write_page(json.loads(RESULTS.read_text(encoding="utf-8")))

@@ -1,6 +1,6 @@
-"""How fast ConditionalSurprise is: a million rows, new rows, and one forest next to quantile-forest's.
+"""The speed of ConditionalSurprise: on a million rows, on new rows, and of one forest next to quantile-forest's.
 
-Writes `surprise.json` next to this file, and a table of docs/performance.md from it.
+Writes `surprise.json` next to this file, and a table of docs/methods/performance.md from it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from paribus._core import FeatureTable, Forest
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "surprise.json"
-PAGE = HERE.parent / "docs" / "performance.md"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
 N_CONTEXTUAL = N_BEHAVIORAL = 5
 N_TREES, MIN_SAMPLES_LEAF, N_QUANTILES = 64, 4, 101
-# Half the rows, drawn with replacement, leave out a row with probability e^-0.5.
+# A sample of half the rows, drawn with replacement, leaves out a given row with probability e^-0.5.
 PEER_TREES = round(N_TREES / 2 / 0.6065)
 
 
 def make_table(n_rows: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Five circumstances, and five behaviours that follow from them along curves."""
+    """Five contextual features, and five behavioral features that depend on them nonlinearly."""
     random = np.random.default_rng(seed)
     context = random.normal(size=(n_rows, N_CONTEXTUAL))
     slopes = np.random.default_rng(1).normal(size=(N_CONTEXTUAL, N_BEHAVIORAL))
@@ -42,13 +42,13 @@ def make_table(n_rows: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float6
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long it takes."""
+    """The duration of a call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
-# Linux's own record of a process: its parent's memory is not in it.
+# Read from /proc, which does not include the memory of the parent process.
 FIT = """
 import re, sys, time
 import numpy as np
@@ -64,26 +64,26 @@ print(time.perf_counter() - start, time.process_time() - busy, peak)
 
 
 def fit(n_rows: int) -> dict[str, Any]:
-    """Fits and scores a table in a process of its own."""
+    """Fits and scores a table in a subprocess, and measures it."""
     command = [sys.executable, "-c", FIT, str(n_rows), str(HERE)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     elapsed, busy, kilobytes = (float(each) for each in re.findall(r"[\d.e+-]+", output))
-    print(f"{n_rows:,} rows: {elapsed:.1f} s, {busy:.1f} s of processors, {kilobytes / 1024:.0f} MB", flush=True)
+    print(f"{n_rows:,} rows: {elapsed:.1f} s, {busy:.1f} s of processor time, {kilobytes / 1024:.0f} MB", flush=True)
     return {"rows": n_rows, "seconds": elapsed, "processor_seconds": busy, "megabytes": kilobytes / 1024}
 
 
 def score_new_rows(n_rows: int, n_new: int) -> dict[str, Any]:
-    """Rows a second, against a fitted table."""
+    """The number of new rows scored per second against a fitted table."""
     detector = ConditionalSurprise(list(range(N_CONTEXTUAL))).fit(make_table(n_rows))
     new = make_table(n_new, seed=2)
     times = [seconds(lambda: detector.anomaly_score(new)) for _ in range(3)]
     rate = n_new / float(np.median(times))
-    print(f"{rate:,.0f} new rows a second against {n_rows:,}", flush=True)
+    print(f"{rate:,.0f} new rows per second against {n_rows:,}", flush=True)
     return {"rows": n_rows, "new_rows": n_new, "rows_per_second": rate}
 
 
 def beside_quantile_forest(n_rows: int, n_rounds: int) -> dict[str, Any]:
-    """One forest: grown, and asked out of bag for 101 quantiles of every row, side by side."""
+    """Grows one forest and predicts 101 out-of-bag quantiles of every row, side by side with quantile-forest."""
     table = make_table(n_rows)
     context, target = np.ascontiguousarray(table[:, :N_CONTEXTUAL]), np.ascontiguousarray(table[:, N_CONTEXTUAL])
     cores = int(cpu_count())
@@ -96,7 +96,7 @@ def beside_quantile_forest(n_rows: int, n_rounds: int) -> dict[str, Any]:
         forest.quantiles(context, everybody, N_QUANTILES, cores)
 
     def theirs() -> None:
-        # As many rows and features; as many trees as leave 32 out of bag for a row, as ours are.
+        # The same numbers of rows and features, and so many trees that on average 32 have not seen a row, as in ours.
         forest = RandomForestQuantileRegressor(
             n_estimators=PEER_TREES,
             min_samples_leaf=MIN_SAMPLES_LEAF,
@@ -119,7 +119,7 @@ def beside_quantile_forest(n_rows: int, n_rounds: int) -> dict[str, Any]:
 
 
 def measure(quick: bool) -> dict[str, Any]:
-    """Everything."""
+    """Runs all measurements."""
     sizes = [5_000] if quick else [10_000, 100_000, 1_000_000]
     return {
         "cores": int(cpu_count()),
@@ -130,10 +130,10 @@ def measure(quick: bool) -> dict[str, Any]:
 
 
 def write_page(results: dict[str, Any]) -> None:
-    """Puts the table into docs/performance.md, between its marks."""
+    """Writes the table into docs/methods/performance.md, between its marks."""
     peer, new = results["peer"], results["new_rows"]
     lines = [
-        f"Measured on {results['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioural features, "
+        f"Measured on {results['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioral features, "
         "the default parameters.",
         "",
         "| rows | fit and score | processor time | peak memory of the process |",
@@ -146,21 +146,21 @@ def write_page(results: dict[str, Any]) -> None:
         )
     lines += [
         "",
-        f"New rows against {new['rows']:,} fitted ones: **{new['rows_per_second']:,.0f} a second**.",
+        f"New rows against {new['rows']:,} fitted ones: **{new['rows_per_second']:,.0f} per second**.",
         "",
-        f"One forest of {N_TREES} trees on {peer['rows']:,} rows, grown and asked for {N_QUANTILES} quantiles of each "
-        f"row by the {N_TREES // 2} trees that have not seen it: {peer['seconds']:.1f} s; quantile-forest, with "
-        f"{PEER_TREES} trees, of which as many have not seen a row: {peer['peer_seconds']:.1f} s, "
+        f"One forest of {N_TREES} trees on {peer['rows']:,} rows, grown and evaluated at {N_QUANTILES} quantiles of "
+        f"each row by the {N_TREES // 2} trees that have not seen it: {peer['seconds']:.1f} s. quantile-forest with "
+        f"{PEER_TREES} trees, of which on average as many have not seen a row: {peer['peer_seconds']:.1f} s, "
         f"**{peer['times_faster']:.1f} times** as long.",
     ]
     rewrite_part(PAGE, "surprise", lines)
 
 
 def main() -> None:
-    """The command line."""
+    """Runs the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
-    parser.add_argument("--page-only", action="store_true", help="write the page again from surprise.json")
+    parser.add_argument("--quick", action="store_true", help="use small sizes and write nothing")
+    parser.add_argument("--page-only", action="store_true", help="only rewrite the page from surprise.json")
     arguments = parser.parse_args()
     if arguments.quick:
         measure(quick=True)

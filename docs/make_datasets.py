@@ -1,4 +1,4 @@
-"""Writes the list of data sets into docs/datasets.md, from the catalogue that paribus.datasets has."""
+"""Writes the list of data sets into docs/results/datasets.md, from the catalog of paribus.datasets."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from textwrap import fill
 
 from paribus.datasets import Summary, summaries
 
-PAGE = Path(__file__).parent / "datasets.md"
+PAGE = Path(__file__).parent / "results" / "datasets.md"
 START, END = "<!-- list: written by make_datasets.py -->\n", "<!-- end of the list -->\n"
 
 
 def write_list(page: str) -> str:
-    """The page with the list between its two marks as it should be."""
+    """Returns the page with the current list between its two marks."""
     listed = [each for each in summaries() if not each.name.startswith("Syn")]
     before, _, rest = page.partition(START)
     _, _, after = rest.partition(END)
@@ -25,7 +25,7 @@ def _section(each: Summary) -> str:
     lines = [
         f"{each.n_rows:,} rows{anomalies}. {each.description} {each.notes}",
         f"Context: {contextual}.",
-        f"Behaviour: {', '.join(each.behavioral)}.",
+        f"Behavior: {', '.join(each.behavioral)}.",
     ]
     filled = [fill(line.strip(), 118, initial_indent="- ", subsequent_indent="  ") for line in lines]
     return f"### {each.name}\n\n" + "\n".join(filled) + "\n\n"

@@ -1,4 +1,4 @@
-"""Draws the pictures of the README and the docs: from the bundled data, and from public data where it can be had."""
+"""Draws the pictures of the README and the docs: from the bundled data, and from public data where it is available."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from paribus import QCAD, ConditionalSurprise, datasets
 from paribus.pictures.matplotlib import QuantileCurvesDisplay, ScoreMapDisplay
 
 FOLDER = Path(__file__).parent / "pictures"
-GREY, BLUE, RED = "#9aa0a6", "#0072b2", "#d55e00"
+GRAY, BLUE, RED = "#9aa0a6", "#0072b2", "#d55e00"
 
 
 def draw_idea() -> None:
-    """One value, against the whole table and against comparable rows."""
+    """Draws one value against the whole table and against comparable rows."""
     weather = datasets.load("weather")
     detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     row = 137
@@ -33,7 +33,7 @@ def draw_idea() -> None:
     plt.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), sharex=True, layout="constrained")
     bins = np.arange(-18, 30, 1.5)
-    left.hist(temperature, bins, color=GREY)
+    left.hist(temperature, bins, color=GRAY)
     left.set_title(f"Among all {len(temperature):,} days: ordinary", loc="left")
     right.hist(taus, bins, color="#9ecae1")
     right.axvspan(taus[5], taus[95], ymax=0.04, color=BLUE, lw=0)
@@ -54,14 +54,14 @@ def draw_idea() -> None:
     right.text(
         -5,
         right.get_ylim()[1] * 0.6,
-        f"learnt from\ncomparable days:\n90 % lie between\n{taus[5]:.1f} and {taus[95]:.1f} °C",
+        f"learned from\ncomparable days:\n90 % lie between\n{taus[5]:.1f} and {taus[95]:.1f} °C",
         color=BLUE,
     )
     figure.savefig(FOLDER / "idea.png", dpi=160)
 
 
 def draw_explanations() -> None:
-    """The pictures of the guide, each with the style that users get."""
+    """Draws the pictures of the guide, in the style that users get."""
     weather = datasets.load("weather")
     detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     explanation = detector.explain(137)
@@ -72,7 +72,7 @@ def draw_explanations() -> None:
 
 
 def draw_football() -> None:
-    """The case study of the paper."""
+    """Draws the pictures of the paper's case study."""
     football = datasets.load("football")
     detector = QCAD(football.contextual, football.behavioral).fit(football.table)
     pereira = detector.explain(football.table["Name"].index("Matheus Pereira"))
@@ -82,7 +82,7 @@ def draw_football() -> None:
 
 
 def save(display: Any, name: str) -> None:
-    """As a PNG that is sharp enough for print."""
+    """Saves a display as a PNG that is sharp enough for print."""
     display.figure_.savefig(FOLDER / f"{name}.png", dpi=130)
 
 
@@ -94,4 +94,4 @@ if __name__ == "__main__":
     try:
         draw_football()
     except OSError as error:
-        print(f"The pictures of the football players stay as they are: {error}")
+        print(f"The pictures of the football players are not redrawn: {error}")

@@ -17,7 +17,7 @@ from chromium import ADVICE, find_chromium  # noqa: E402
 
 
 def take(path: Path) -> None:
-    """The top of the page, and below it the explanation of the strangest row."""
+    """Takes the top of the page, and below it the explanation of the highest score."""
     weather = datasets.load("weather")
     detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     program = find_chromium()
@@ -29,7 +29,7 @@ def take(path: Path) -> None:
         page = browser.new_page(viewport={"width": 1120, "height": 800}, reduced_motion="reduce")
         page.goto(report.as_uri())
         page.locator(".name button").first.click()
-        # What a reader of the README need not see.
+        # The README shows the result, not the controls.
         page.evaluate("document.querySelectorAll('nav, #reading, .controls').forEach((it) => { it.hidden = true; })")
         page.evaluate("scrollTo(0, 0)")
         last = page.locator(".profiles").first.bounding_box()
@@ -37,7 +37,7 @@ def take(path: Path) -> None:
         height = last["y"] + last["height"] + 24
         page.screenshot(path=path, full_page=True, clip={"x": 0, "y": 0, "width": 1120, "height": height})
         browser.close()
-    # Few colours, a third of the size.
+    # With few colors the file is a third of the size.
     Image.open(path).convert("P", palette=Image.Palette.ADAPTIVE, colors=64).save(path, optimize=True)
 
 

@@ -1,23 +1,27 @@
-"""Settings that all tests share."""
+"""Settings and fixtures that all tests share."""
 
 from __future__ import annotations
 
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from models import wide_table
-from paribus import QCAD
-from running import write_table
-from tables import BEHAVIOR, CONTEXT
+from tests.support.detectors import DETECTORS
+from tests.support.models import wide_table
+from tests.support.running import write_table
+from tests.support.tables import BEHAVIOR, CONTEXT
 
-# Whoever starts the tests in the background may have turned signals off, and commands would inherit that.
+# If the tests run in the background, signals may be ignored, and commands would inherit that.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+# PyOD compiles some of its functions when they are first called, which takes far longer than the small tables here.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("sanitize", settings.get_profile("default"), max_examples=15)
@@ -27,31 +31,32 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture(scope="session")
 def paper_data() -> Path:
-    """The folder of the paper's data sets, which the project does not ship."""
+    """The folder of the paper's data sets, which are not part of the project."""
     path = Path(os.environ.get("PARIBUS_DATA", "nowhere"))
     if not (path / "RawData").is_dir():
-        pytest.skip("the paper's data is not here: PARIBUS_DATA does not name its folder")
+        pytest.skip("needs the paper's data, in the folder that PARIBUS_DATA names")
     return path
 
 
 @pytest.fixture(scope="session")
 def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of 300 days for the shell."""
+    """A file of 300 days for the command line."""
     return write_table(tmp_path_factory.mktemp("days") / "days.csv")
 
 
-@pytest.fixture(scope="session")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A small model."""
+@pytest.fixture(scope="session", params=DETECTORS)
+def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a small model, of each detector."""
     path = tmp_path_factory.mktemp("saved") / "m.paribus"
-    frame = wide_table(40).drop(columns=["when"])
-    QCAD([*CONTEXT, "weekend"], BEHAVIOR, n_trees=3, max_features=2, n_neighbors=8).fit(frame).save(path)
+    options: dict[str, Any] = {"n_neighbors": 8} if request.param == "qcad" else {}
+    detector = DETECTORS[request.param]([*CONTEXT, "weekend"], BEHAVIOR, n_trees=3, max_features=2, **options)
+    detector.fit(wide_table(40).drop(columns=["when"])).save(path)
     return path.read_bytes()
 
 
 @pytest.fixture
 def model(tmp_path: Path, saved: bytes) -> Path:
-    """Its file, to be spoilt."""
+    """The path of a copy of `saved`, which tests may damage."""
     path = tmp_path / "model" / "m.paribus"
     path.parent.mkdir()
     path.write_bytes(saved)

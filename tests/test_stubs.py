@@ -1,4 +1,4 @@
-"""The committed stub of the engine."""
+"""The committed type stub of the engine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 
 
-def test_the_stub_is_the_one_that_the_module_gives(tmp_path: Path) -> None:
-    """Tests that _core.pyi says what the compiled module has."""
+def test_the_stub_is_up_to_date(tmp_path: Path) -> None:
+    """Tests that _core.pyi is the stub that nanobind generates for the compiled module."""
     generated = tmp_path / "_core.pyi"
     subprocess.run(
         [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "paribus._core", "-o", str(generated)], check=True

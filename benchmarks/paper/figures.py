@@ -18,7 +18,7 @@ LINES = {"prc_auc": (style.BLUE, "o"), "roc_auc": (style.VERMILION, "s"), "preci
 
 
 def critical_difference_diagram(names: Sequence[str], average_ranks: Sequence[float], difference: float) -> Any:
-    """Average ranks on a line, the best at the left; bars join methods that do not differ by more than chance."""
+    """Average ranks on an axis, with the best on the left; bars join methods that do not differ significantly."""
     order = np.argsort(average_ranks, kind="stable")
     n = len(names)
     left_half = (n + 1) // 2
@@ -32,7 +32,7 @@ def critical_difference_diagram(names: Sequence[str], average_ranks: Sequence[fl
     for tick in range(int(low), int(high) + 1):
         ax.vlines(tick, 0, 0.07, color=style.BLACK, linewidth=1)
         ax.text(tick, 0.1, str(tick), ha="center", va="bottom", fontsize=style.SMALL)
-    ax.hlines(0.36, low, low + difference, color=style.GREY, linewidth=2)
+    ax.hlines(0.36, low, low + difference, color=style.GRAY, linewidth=2)
     ax.text(low + difference + 0.1, 0.36, f"critical difference {difference:.2f}", va="center", fontsize=style.SMALL)
     for place, method in enumerate(order):
         is_left = place < left_half
@@ -57,7 +57,7 @@ def critical_difference_diagram(names: Sequence[str], average_ranks: Sequence[fl
 
 
 def runtime_curves(curves: Mapping[str, Mapping[str, Mapping[int, float]]]) -> Any:
-    """Seconds against what grows: panel -> method -> size -> seconds, both axes logarithmic."""
+    """Seconds against size, on logarithmic axes: panel -> method -> size -> seconds."""
     figure, axes = plt.subplots(1, len(curves), figsize=(3.1 * len(curves), 3.0), layout="constrained", sharey=True)
     palette = [style.BLUE, style.SKY, style.VERMILION, style.ORANGE]
     for ax, (what, methods) in zip(np.ravel(axes), curves.items(), strict=True):
@@ -79,7 +79,7 @@ def runtime_curves(curves: Mapping[str, Mapping[str, Mapping[int, float]]]) -> A
 def parameter_curves(
     curves: Mapping[str, Mapping[Measure, Mapping[str, Mean]]], what: str, marked: Sequence[str] = ()
 ) -> Any:
-    """Measures against a parameter: data set -> measure -> value as text -> mean; the deviation is shaded."""
+    """Measures against a parameter, with deviations shaded: data set -> measure -> value as text -> mean."""
     n_columns = 3
     n_rows = -(-len(curves) // n_columns)
     figure, axes = plt.subplots(
@@ -98,9 +98,9 @@ def parameter_curves(
             ax.plot(x, middle, color=color, marker=marker, markersize=3, linewidth=1.2, label=MEASURES[measure])
         for value in marked:
             if value in values:
-                ax.axvline(values.index(value), color=style.GREY, linewidth=0.8, linestyle=":")
+                ax.axvline(values.index(value), color=style.GRAY, linewidth=0.8, linestyle=":")
         step, last = max(1, len(values) // 7), len(values) - 1
-        # The last one always has its name, so the one before it must leave room.
+        # The last tick always has a label, so the one before it must leave room.
         shown = [*range(0, last - step + 1, step), last]
         ax.set_xticks(shown, [values[i] for i in shown], fontsize=style.SMALL - 1)
         ax.set_title(dataset, fontsize=style.NORMAL, loc="left")
@@ -114,7 +114,7 @@ def parameter_curves(
 
 
 def difference_bars(differences: Mapping[str, Mapping[Measure, Mean]], what: str) -> Any:
-    """How much a part of the method adds to each measure: data set -> measure -> mean difference."""
+    """What a part of the method adds to each measure: data set -> measure -> mean difference."""
     figure, ax = plt.subplots(figsize=(7.2, 0.32 * len(differences) + 1.0), layout="constrained")
     places = np.arange(len(differences))
     for offset, measure in zip((-0.27, 0.0, 0.27), MEASURES, strict=True):
@@ -125,7 +125,7 @@ def difference_bars(differences: Mapping[str, Mapping[Measure, Mean]], what: str
             0.25,
             xerr=[value.deviation or 0.0 for value in values],
             color=LINES[measure][0],
-            error_kw={"linewidth": 0.7, "ecolor": style.GREY},
+            error_kw={"linewidth": 0.7, "ecolor": style.GRAY},
             label=MEASURES[measure],
         )
     ax.set_yticks(places, list(differences), fontsize=style.SMALL)
@@ -139,7 +139,7 @@ def difference_bars(differences: Mapping[str, Mapping[Measure, Mean]], what: str
 
 
 def save(figure: Any, path: Path) -> None:
-    """Writes a figure and lets go of it."""
+    """Saves a figure and closes it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)

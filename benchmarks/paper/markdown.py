@@ -1,4 +1,4 @@
-"""Markdown: tables, and the generated parts of pages that people write."""
+"""Markdown tables, and the generated parts of hand-written pages."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def row(cells: Sequence[str]) -> str:
 
 
 def has_part(page: str, name: str) -> bool:
-    """Whether the page has the marks of a part."""
+    """Whether the page contains the marks of a part."""
     return page.count(_begin(name)) == page.count(_end(name)) == 1
 
 
 def replace_part(page: str, name: str, lines: Iterable[str]) -> str:
-    """The page with other lines between `<!-- name: begin -->` and `<!-- name: end -->`."""
+    """Replaces the lines between `<!-- name: begin -->` and `<!-- name: end -->`."""
     begin, end = _begin(name), _end(name)
     if not has_part(page, name):
         raise ValueError(f"the page has no place for '{name}': it needs the lines '{begin}' and '{end}'")
@@ -36,7 +36,7 @@ def replace_part(page: str, name: str, lines: Iterable[str]) -> str:
 
 
 def rewrite_part(path: Path, name: str, lines: Iterable[str]) -> None:
-    """The same for a page in a file."""
+    """Replaces a part of a page in a file."""
     path.write_text(replace_part(path.read_text(encoding="utf-8"), name, lines), encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
-"""The results page: tables and figures from result files, put between the marks of a page that people write.
+"""The results page: tables and figures from result files, written between the marks of a hand-written page.
 
-`python -m paper.page`, in the folder benchmarks, writes docs/results.md from benchmarks/results.
+In the folder benchmarks, `python -m paper.page` writes docs/results/results.md from benchmarks/results.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from paribus.evaluation.results import MEASURES, Mean, Measure, Result, ResultFi
 
 
 def write_page(folder: Path, page: Path, pictures: Path) -> list[str]:
-    """Puts what the result files of a folder say into a page. Returns which parts were written."""
+    """Writes the parts of a page that the result files of a folder provide. Returns the names of these parts."""
     text = page.read_text(encoding="utf-8")
+    files = {name.split()[0] for name in PARTS if has_part(text, name)}
+    results = {file: ResultFile(folder / f"{file}.jsonl").read() for file in files}
     written = []
     for name, make in PARTS.items():
-        results = ResultFile(folder / f"{name.split()[0]}.jsonl").read()
-        if has_part(text, name) and any(result.error is None for result in results):
-            text = replace_part(text, name, make(results, pictures))
+        found = results.get(name.split()[0], [])
+        if has_part(text, name) and any(result.error is None for result in found):
+            text = replace_part(text, name, make(found, pictures))
             written.append(name)
     page.write_text(text, encoding="utf-8")
     return written
 
 
 def runtime(results: list[Result], pictures: Path) -> list[str]:
-    """Seconds against rows and features."""
+    """Seconds against the numbers of rows and features."""
     seconds: dict[tuple[str, tuple[int, int, int]], list[float]] = {}
     for result in results:
         if result.error is None and result.task.shape is not None:
@@ -44,7 +46,7 @@ def runtime(results: list[Result], pictures: Path) -> list[str]:
             for method in methods
         }
     figures.save(figures.runtime_curves(curves), pictures / "runtime.png")
-    lines = header(["rows", "contextual", "behavioural", *(f"{m}, s" for m in methods), "plain / QCAD"])
+    lines = header(["rows", "contextual", "behavioral", *(f"{m}, s" for m in methods), "plain / QCAD"])
     ratios = []
     for shape in dict.fromkeys(s for shapes in experiments.RUNTIME_SHAPES.values() for s in shapes):
         found = [seconds.get((method, shape)) for method in methods]
@@ -56,12 +58,12 @@ def runtime(results: list[Result], pictures: Path) -> list[str]:
         lines.append(row([*(f"{each:,}" for each in shape), *times, ratio]))
     if ratios:
         longer = f"{min(ratios):,.0f} to {max(ratios):,.0f} times"
-        lines += ["", f"The plain forests take {longer} as long as QCAD with as many trees."]
-    lines += ["", "How time grows: the exponent of a power of what grows, by least squares.", ""]
+        lines += ["", f"The plain forests take {longer} as long as QCAD with the same number of trees."]
+    lines += ["", "How time grows: the exponent of a power law, fitted by least squares.", ""]
     lines += header(["method", *curves])
     lines += [row([method, *(_exponent(panel[method]) for panel in curves.values())]) for method in methods]
     return [
-        "![Seconds against rows, contextual and behavioural features](pictures/runtime.png)",
+        "![Seconds against rows, contextual and behavioral features](pictures/runtime.png)",
         "",
         f"Medians of {max(map(len, seconds.values()))} runs on one core{_machines(results)}.",
         "",
@@ -74,17 +76,17 @@ def sensitivity(results: list[Result], pictures: Path) -> list[str]:
     curves = _curves(results, "n_neighbors")
     figures.save(figures.parameter_curves(curves, "size of the reference group"), pictures / "sensitivity.png")
     return [
-        "![Measures against the number of neighbours, one panel per data set](pictures/sensitivity.png)",
+        "![Measures against the number of neighbors, one panel per data set](pictures/sensitivity.png)",
         "",
         *_curve_table(curves, "k"),
     ]
 
 
 def clipping(results: list[Result], pictures: Path) -> list[str]:
-    """Measures against the cap of partial scores."""
+    """Measures against the cap on partial scores."""
     curves = _curves(results, "clip")
     figures.save(
-        figures.parameter_curves(curves, "cap of a partial score (eta)", ["3", "10"]), pictures / "clipping.png"
+        figures.parameter_curves(curves, "cap on a partial score (eta)", ["3", "10"]), pictures / "clipping.png"
     )
     return [
         "![Measures against the cap, one panel per data set](pictures/clipping.png)",
@@ -117,7 +119,7 @@ PARTS = {
     "accuracy in short": accuracy_page.in_short,
     "accuracy beside the paper": accuracy_page.beside_the_paper,
     "accuracy ranks": accuracy_page.ranking,
-    "accuracy of the rivals": accuracy_page.rivals,
+    "accuracy of the baselines": accuracy_page.baseline_tables,
     "accuracy of every method": accuracy_page.every_number,
     "accuracy of surprise": surprise_page.on_the_papers_tables,
     "heldout": surprise_page.on_heldout_tables,
@@ -126,7 +128,7 @@ PARTS = {
     "ablation of clipping": clipping,
     "ablation of scaling": scaling,
 }
-"""The parts of a page by the names of their marks; the first word is that of the result file."""
+"""The parts of a page, by the names of their marks; the first word is the name of the result file."""
 
 
 def _curves(results: list[Result], parameter: str) -> dict[str, dict[Measure, dict[str, Mean]]]:
@@ -147,7 +149,7 @@ def _curves(results: list[Result], parameter: str) -> dict[str, dict[Measure, di
 
 
 def _curve_table(curves: dict[str, dict[Measure, dict[str, Mean]]], parameter: str) -> list[str]:
-    """PRC AUC for each data set and value of a parameter, the best of a row bold."""
+    """PRC AUC for each data set and value of a parameter, with the best of each row in bold."""
     values = sorted({value for curve in curves.values() for value in curve["prc_auc"]}, key=_order)
     lines = header([f"PRC AUC, {parameter} =", *values])
     for name, curve in curves.items():
@@ -159,7 +161,7 @@ def _curve_table(curves: dict[str, dict[Measure, dict[str, Mean]]], parameter: s
 
 
 def _order(value: str) -> float:
-    """Values of a parameter in their order; no value at all comes last."""
+    """A sort key for the values of a parameter; "none" comes last."""
     return np.inf if value == "none" else float(value)
 
 
@@ -171,7 +173,7 @@ def _exponent(points: dict[int, float]) -> str:
 
 
 def _machines(results: list[Result]) -> str:
-    """What the results were measured on, if they say so."""
+    """The machines that the results were measured on; empty if unknown."""
     found = {
         f"a machine of {result.machine['cores']} cores ({result.machine['processor']}, "
         f"kernel {result.machine['kernel']}, Python {result.versions['python']})"
@@ -185,7 +187,7 @@ def main() -> None:
     """Writes the page."""
     root = Path(__file__).parents[2]
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("page", nargs="?", type=Path, default=root / "docs" / "results.md")
+    parser.add_argument("page", nargs="?", type=Path, default=root / "docs" / "results" / "results.md")
     parser.add_argument("--results", type=Path, default=root / "benchmarks" / "results")
     arguments = parser.parse_args()
     written = write_page(arguments.results, arguments.page, arguments.page.parent / "pictures")

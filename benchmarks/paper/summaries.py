@@ -1,4 +1,4 @@
-"""Means of many cells, and how pages show them."""
+"""Means over data sets and methods, and their texts on pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paribus.evaluation.results import Mean, is_generated
 from paribus.evaluation.statistics import ranks
 
 Table: TypeAlias = dict[tuple[str, str], Mean]
-"""Data set and method -> mean over trials."""
+"""(data set, method) -> mean over trials."""
 
 
 def paper_names() -> list[str]:
@@ -20,30 +20,30 @@ def paper_names() -> list[str]:
 
 
 def average_ranks(table: Table, names: list[str], methods: list[str]) -> dict[str, float]:
-    """The rank of each method, 1 is the best, as the mean over data sets."""
+    """The average rank of each method over data sets; 1 is the best."""
     values = [[table[name, method].mean for method in methods] for name in names]
     return dict(zip(methods, ranks(values).mean(axis=0).tolist(), strict=True))
 
 
 def complete(table: Table, methods: list[str], names: list[str] | None = None) -> list[str]:
-    """The data sets that all methods have finished, of the paper's or of others."""
+    """The data sets that all methods have finished, among the given ones or those of the paper."""
     return [name for name in names or paper_names() if all((name, method) in table for method in methods)]
 
 
 def mean_over(table: Table, names: Iterable[str], method: str) -> float | None:
-    """The mean over data sets, if the method has finished them all."""
+    """The mean over data sets; None if the method has not finished all of them."""
     found = [table.get((name, method)) for name in names]
     return fmean(each.mean for each in found if each is not None) if found and all(found) else None
 
 
 def kinds(names: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """The paper's data sets by kind: those that are real, and those that are generated."""
+    """The paper's data sets by kind: real ones and generated ones."""
     parts = [("real", [n for n in names if not is_generated(n)]), ("generated", [n for n in names if is_generated(n)])]
     return [(title, chosen) for title, chosen in parts if chosen]
 
 
 def best_bold(cells: list[Mean | None], usual: int) -> list[str]:
-    """The cells of a line, the best (by two digits) bold; trials in brackets where there are fewer than usual."""
+    """The cells of a line: the best (to two digits) in bold, and the number of trials if it is lower than usual."""
     best = max(round(cell.mean, 2) for cell in cells if cell is not None)
     texts = []
     for cell in cells:
@@ -53,20 +53,20 @@ def best_bold(cells: list[Mean | None], usual: int) -> list[str]:
 
 
 def listed(order: list[tuple[str, float]]) -> str:
-    """Methods and their ranks."""
+    """Methods with their ranks, separated by commas."""
     return ", ".join(f"{method} {rank:.2f}" for method, rank in order)
 
 
 def number(value: float | None) -> str:
-    """A mean of means; nothing if there is none."""
+    """A mean of means as text; empty for None."""
     return "" if value is None else f"{value:.3f}"
 
 
 def text_of(value: Mean | None) -> str:
-    """A mean with its deviation; nothing if there is none."""
+    """A mean with its deviation as text; empty for None."""
     return "" if value is None else str(value)
 
 
 def met(is_met: bool) -> str:
-    """Whether what was asked for is there."""
+    """Whether a requirement is met, as text."""
     return "met" if is_met else "not met"

@@ -1,4 +1,4 @@
-"""Rows that are unusual given their context, and why.
+"""Finds the rows of a table that are unusual given their context, and explains why.
 
 >>> from paribus import QCAD
 >>> detector = QCAD(contextual=["age", "sex"], behavioral=["blood pressure"])
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 __all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load"]
 
-# Nothing is imported for the type checker's sake, nor before it is needed: until the shell's command has taken over, an
-# interrupt is Python's own, with a traceback.
+# Nothing is imported here before it is needed, not even `typing`: until the command line has installed its signal
+# handlers, an interrupt shows a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    # Imported when first used: the shell's help, or a data set, need not wait for all of scikit-learn. Type checkers do
-    # not see this function, or they would believe that any name is here.
+    # Public names are imported on first use: the command line's help, for example, does not wait for scikit-learn. Type
+    # checkers must not see `__getattr__`, because they would accept any name.
     _HOMES = {"gower_neighbors": "paribus.detectors.neighbors", "load": "paribus.detectors.load"}
 
     def __getattr__(name: str) -> Any:
@@ -38,7 +38,7 @@ else:
             value = import_module("importlib.metadata").version("paribus")
         else:
             raise AttributeError(f"module 'paribus' has no attribute '{name}'")
-        # So that it is found at once from now on.
+        # Later uses do not call this function again.
         globals()[name] = value
         return value
 

@@ -1,4 +1,4 @@
-"""What the shell calls. It is small: only from here on is an interrupt ours."""
+"""The entry point of the command line. It is small, because only from here on signals are handled."""
 
 from paribus.cli.signals import loading
 
@@ -6,7 +6,7 @@ from paribus.cli.signals import loading
 def main() -> None:
     """Runs the `paribus` command."""
     with loading():
-        # typer loads the former when it reads options, and its C code has a word of its own for an interrupt.
+        # typer imports `decimal` later, when it parses options, and an interrupt during that import shows a traceback.
         import decimal  # noqa: F401
 
         from paribus.cli.app import main as run

@@ -2,6 +2,7 @@
 The compiled part of paribus: the engine of QCAD, and forests over whole tables.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -44,7 +45,7 @@ class FeatureTable:
 class Forest:
     """A forest over all rows of a table, for one target."""
 
-    def __init__(self, table: FeatureTable, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], max_features: int, min_samples_leaf: int, n_pairs: int, n_sample: int, seed: int, n_threads: int = 1, progress: object | None = None) -> None: ...
+    def __init__(self, table: FeatureTable, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], max_features: int, min_samples_leaf: int, n_pairs: int, n_sample: int, seed: int, originals: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1, progress: object | None = None) -> None: ...
 
     def deviations(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """The mean absolute deviation of the target in each row's distribution."""
@@ -57,10 +58,31 @@ class Forest:
         The quantiles of each row's distribution at the middles of n equal shares: [row][n].
         """
 
+    def atoms(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        Values that represent each row's distribution, all alike: one of each tree asked.
+        """
+
     def weights(self, row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fitted: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """
         How much each fitted row counts in the distribution of one row, 1 in all.
         """
+
+class Smoothing:
+    """How the distributions of a column are smoothed."""
+
+    def __init__(self, shape: str, center: float, unit: float, width: float, surprise_width: float, resolution: float, tail_probability: float) -> None: ...
+
+    def transformed(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """Values on the scale on which they are smoothed."""
+
+    def slopes(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """The derivative of that scale at some values."""
+
+def column_evidence(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
+    """
+    Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; and minus the logarithm of its density in each view, [row][view]. A view is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.
+    """
 
 def column_surprises(atoms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_own: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """

@@ -1,4 +1,4 @@
-"""Finds a Chromium for the tests of the report. As a program: installs Debian's where there is none and we may."""
+"""Finds a Chromium for the tests of the report. Run as a script, installs Debian's if there is none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADVICE = "install Chromium, or set PARIBUS_CHROMIUM to the path of one"
 
 
 def find_chromium() -> str | None:
-    """The program, if there is one."""
+    """The path of the browser; None if there is none."""
     if named := os.environ.get("PARIBUS_CHROMIUM"):
         return shutil.which(named)
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
@@ -22,12 +22,12 @@ def find_chromium() -> str | None:
 
 
 def must_have_one() -> bool:
-    """Whether the tests may not be skipped: nobody reads the list of what a CI run skipped."""
+    """Whether a missing browser is an error: in CI, a skipped test would go unnoticed."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def install() -> None:
-    """By apt-get, as root or with sudo if that asks for no password."""
+    """Installs Chromium by apt-get, as root or with a sudo that needs no password."""
     if shutil.which("apt-get") is None:
         return
     prefix: list[str] = []
@@ -39,7 +39,7 @@ def install() -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = [*prefix, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]
     if subprocess.run(command, env=environment, capture_output=True).returncode:
-        # The lists of packages are missing, or too old.
+        # The package lists are missing or too old.
         subprocess.run([*prefix, "apt-get", "update", "-qq"], env=environment, capture_output=True)
         subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
 
@@ -50,9 +50,9 @@ def main() -> int:
     if find_chromium() is not None:
         return 0
     if must_have_one():
-        print(f"There is no browser to test the report in, and none can be installed: {ADVICE}.")
+        print(f"There is no browser for the tests of the report, and none can be installed: {ADVICE}.")
         return 1
-    print(f"The report will not be tested in a browser, for want of one: {ADVICE}.")
+    print(f"The tests of the report in a browser will be skipped, because there is none: {ADVICE}.")
     return 0
 
 

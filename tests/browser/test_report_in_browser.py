@@ -1,4 +1,4 @@
-"""The report in a real browser: it is quiet, it works by mouse and keyboard, and it holds on a phone and on paper."""
+"""The report in a real browser: by mouse and keyboard, on a phone and on paper, for both methods."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from chromium import ADVICE, find_chromium, must_have_one
-from hostile import LABEL, NAMES, hostile_table
-from paribus import QCAD, datasets
+from paribus import datasets
+from tests.browser.chromium import ADVICE, find_chromium, must_have_one
+from tests.support.detectors import DETECTORS, quick
+from tests.support.hostile import LABEL, NAMES, hostile_table
 
 OpenPage = Callable[..., Page]
 
@@ -35,26 +36,27 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture(scope="module")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Weather, 40 contextual and 8 behavioural columns, one that wants to break the page, and long names and scores."""
+@pytest.fixture(scope="module", params=DETECTORS)
+def reports(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Weather, 40 contextual and 8 behavioral columns, a table that tries to break the page, long names and scores."""
+    make = DETECTORS[request.param]
     folder = tmp_path_factory.mktemp("reports")
     weather = datasets.load("weather")
     random = np.random.default_rng(0)
     wide = pd.DataFrame({f"a circumstance, number {i}": random.normal(size=200) * 10.0 ** (i % 7) for i in range(40)})
     wide["when"] = pd.date_range("2024-01-01", periods=200)
     for i in range(8):
-        wide[f"behaviour {i}"] = random.normal(size=200) * 10.0 ** (2 * i - 6)
+        wide[f"behavior {i}"] = random.normal(size=200) * 10.0 ** (2 * i - 6)
     long = pd.DataFrame({"ship": random.choice(["a very long name of a ship", "another long one"], 200)})
     long["id"] = [f"SHIPMENT-2026-EU-CENTRAL-{i:08}" for i in range(200)]
     long["cost"] = random.normal(size=200) * 1e9
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         detectors = {
-            "weather": QCAD(weather.contextual, weather.behavioral, n_trees=10).fit(weather.table),
-            "wide": QCAD(list(wide.columns[:41]), n_trees=5).fit(wide),
-            "hostile": QCAD(NAMES[3:], NAMES[:3], n_trees=5).fit(hostile_table()),
-            "long": QCAD(["ship"], ["cost"], n_trees=5, clip=0.01).fit(long),
+            "weather": quick(make, weather.contextual, weather.behavioral, n_trees=8).fit(weather.table),
+            "wide": quick(make, list(wide.columns[:41])).fit(wide),
+            "hostile": quick(make, NAMES[3:], NAMES[:3]).fit(hostile_table()),
+            "long": quick(make, ["ship"], ["cost"], clip=0.001).fit(long),
         }
     ids = {"hostile": LABEL, "long": "id"}
     return {
@@ -65,7 +67,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def open_page(browser: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
-    """Opens a report. At the end: the browser has complained of nothing and asked nobody for anything."""
+    """Opens a report. At the end, the browser has reported no problem and requested nothing else."""
     contexts, complaints, requests = [], [], []
 
     def open_it(name: str = "weather", anchor: str = "", **options: Any) -> Page:
@@ -97,7 +99,7 @@ def _scores(page: Page) -> list[float]:
 
 
 def test_sorting_by_mouse_and_keyboard(open_page: OpenPage) -> None:
-    """Tests that the headings sort, in turn up and down, and say so."""
+    """Tests that the headings sort in both directions, and announce it."""
     page = open_page()
     descending = _scores(page)
     assert descending == sorted(descending, reverse=True)
@@ -115,7 +117,7 @@ def test_sorting_by_mouse_and_keyboard(open_page: OpenPage) -> None:
 
 
 def test_filtering_by_word_and_by_column(open_page: OpenPage) -> None:
-    """Tests that the search box and the list of columns leave the rows that match, and say how many."""
+    """Tests that the search box and the list of columns keep the rows that match, and count them."""
     page = open_page()
     first = _names(page)[0]
     page.get_by_label("Search").fill(first.upper())
@@ -135,7 +137,7 @@ def test_filtering_by_word_and_by_column(open_page: OpenPage) -> None:
 
 
 def test_opening_an_explanation_by_keyboard(open_page: OpenPage) -> None:
-    """Tests that Tab leads to a row, that Enter opens its explanation and that Space closes it again."""
+    """Tests that Tab moves to a row, that Enter opens its explanation and that Space closes it again."""
     page = open_page()
     page.get_by_role("button", name="Open all").focus()
     for _ in range(5):
@@ -182,7 +184,7 @@ def test_links_and_dots_lead_to_rows(open_page: OpenPage) -> None:
 
 @pytest.mark.parametrize("name", ["weather", "wide", "hostile", "long"])
 def test_nothing_is_cut_or_covered(open_page: OpenPage, name: str) -> None:
-    """Tests, with all open, that the page does not scroll sideways and that no text lies on another one."""
+    """Tests, with all rows open, that the page does not scroll sideways and that no texts overlap."""
     page = open_page(name)
     page.get_by_role("button", name="Open all").click()
     for width in (360, 800, 1200):
@@ -192,7 +194,7 @@ def test_nothing_is_cut_or_covered(open_page: OpenPage, name: str) -> None:
 
 
 def test_wide_tables_say_that_they_scroll(open_page: OpenPage) -> None:
-    """Tests that on a phone the table of nearest rows has a hint, that its names leave room, and that words wrap."""
+    """Tests that on a phone the table of nearest rows has a hint, its names leave room, and words wrap."""
     page = open_page("long", viewport={"width": 360, "height": 740})
     page.locator(".name button").first.click()
     table = page.get_by_role("region", name="Nearest comparable rows of").first
@@ -206,12 +208,12 @@ def test_wide_tables_say_that_they_scroll(open_page: OpenPage) -> None:
     assert table.get_attribute("tabindex") == "-1"
     page = open_page("wide", viewport={"width": 360, "height": 740})
     page.locator(".name button").first.click()
-    words = page.get_by_role("region", name="More circumstances of").first
+    words = page.get_by_role("region", name="More of the context of").first
     assert words.evaluate("it => it.scrollWidth <= it.clientWidth")
 
 
 def test_scores_stay_in_their_column(open_page: OpenPage) -> None:
-    """Tests that the largest number that is written out fits, and that a larger one is shortened."""
+    """Tests that the largest number that is written in full fits, and that a larger one is shortened."""
     page = open_page("long")
     page.evaluate("document.querySelector('.score').textContent = '999,999.9'")
     assert page.evaluate("[...document.querySelectorAll('.score')].every(it => it.scrollWidth <= it.clientWidth)")
@@ -220,11 +222,11 @@ def test_scores_stay_in_their_column(open_page: OpenPage) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_in_both_themes(open_page: OpenPage, scheme: Any) -> None:
-    """Tests that every text has a contrast of at least 4.5, in the colours of the system and in the others."""
+    """Tests that every text has a contrast of at least 4.5, in the system's theme and in the other one."""
     page = open_page(color_scheme=scheme)
     page.get_by_role("button", name="Open all").click()
     for dark in (scheme == "dark", scheme != "dark"):
-        assert page.locator("#theme").inner_text() == ("Light colours" if dark else "Dark colours")
+        assert page.locator("#theme").inner_text() == ("Light colors" if dark else "Dark colors")
         brightness = page.evaluate("Math.max(...getComputedStyle(document.body).backgroundColor.match(/\\d+/g))")
         assert (brightness < 60) if dark else (brightness > 200)
         assert page.evaluate(_PALE) == []
@@ -232,7 +234,7 @@ def test_contrast_in_both_themes(open_page: OpenPage, scheme: Any) -> None:
 
 
 def test_paper(open_page: OpenPage) -> None:
-    """Tests that on paper all explanations are open, all sentences whole, the colours light and the controls gone."""
+    """Tests that on paper all explanations are open, all sentences complete, colors light and controls hidden."""
     page = open_page(color_scheme="dark")
     page.emulate_media(media="print")
     assert page.locator(".panel:visible").count() == TOP
@@ -249,7 +251,7 @@ def test_paper(open_page: OpenPage) -> None:
 
 
 def test_hostile_names_are_text(open_page: OpenPage) -> None:
-    """Tests that nothing in a table runs or becomes part of the page, and that it is shown as it is."""
+    """Tests that nothing in a table runs or becomes markup, and that it is shown as text."""
     page = open_page("hostile")
     page.get_by_role("button", name="Open all").click()
     assert page.evaluate("window.broken") is None
@@ -263,7 +265,7 @@ def test_hostile_names_are_text(open_page: OpenPage) -> None:
 
 
 def test_the_policy_stops_what_escaping_would_miss(browser: Browser, reports: dict[str, Path]) -> None:
-    """Tests that a script that somehow got into the page would not run, nor fetch anything."""
+    """Tests that a script injected into the page does not run, and that nothing is fetched."""
     page = browser.new_page()
     page.goto(reports["weather"].as_uri())
     page.evaluate(
@@ -284,14 +286,14 @@ def test_the_policy_stops_what_escaping_would_miss(browser: Browser, reports: di
 
 
 def test_the_page_works_without_script(open_page: OpenPage) -> None:
-    """Tests that without script all explanations are there to be read, and no control that does nothing."""
+    """Tests that without script all explanations are visible, and controls that need it are not."""
     page = open_page(java_script_enabled=False)
     assert page.locator(".panel:visible").count() == TOP
     assert page.locator("#search, #theme, #all").locator("visible=true").count() == 0
 
 
 def test_screen_readers_find_their_way(open_page: OpenPage) -> None:
-    """Tests that there are landmarks, that headings skip no level, and that pictures, tables and fields have names."""
+    """Tests that there are landmarks, that headings skip no level, and that pictures, tables and inputs have names."""
     page = open_page()
     page.get_by_role("button", name="Open all").click()
     for role in ("banner", "main", "contentinfo", "navigation", "search"):
@@ -312,7 +314,7 @@ def test_screen_readers_find_their_way(open_page: OpenPage) -> None:
     assert len(ids) == len(set(ids))
 
 
-# Texts that lie on one another, or stick out of the page or of their picture. What scrolls may be out of sight.
+# Texts that overlap, or extend beyond the page or their picture. What scrolls may be out of sight.
 _COVERED = """() => {
     const found = [];
     const area = (a, b) => Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left))
@@ -343,7 +345,7 @@ _COVERED = """() => {
     return found.slice(0, 10);
 }"""
 
-# Texts whose contrast with what is behind them is below 4.5.
+# Texts whose contrast with their background is below 4.5.
 _PALE = """() => {
     const parse = (color) => color.match(/[\\d.]+/g).map(Number);
     const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)

@@ -5,21 +5,21 @@
 
 namespace paribus {
 
-/// Values whose range is smaller count as equal: dividing by it would overflow.
+/// Values with a smaller range are treated as equal: dividing by the range would overflow.
 inline constexpr double smallest_range = 1e-250;
 
-/// What a contextual feature measures, and so how two values of it are compared.
+/// The kind of a contextual feature, which determines how two values are compared.
 enum class FeatureKind : std::uint8_t { numeric, categorical };
 
-/// One contextual feature of the fitted table. A category is a whole number from 0, a missing value is NaN, and
-/// infinities do not occur.
+/// One contextual feature of the fitted table. A category is a whole number from 0, a missing value is NaN, and there
+/// are no infinities.
 struct ContextFeature {
     FeatureKind kind;
-    /// Some fitted value is missing.
+    /// Whether any fitted value is missing.
     bool has_missing;
-    /// 1 / range of the fitted numbers; 0 when all of them are equal, or nearly. Unused for categories.
+    /// 1 / range of the fitted numbers; 0 if all of them are equal, or nearly so. Unused for categories.
     double inverse_range;
-    /// One more than the highest code of a category; 0 for numbers.
+    /// The highest category code plus one; 0 for numbers.
     std::size_t n_codes;
     /// One value per row.
     const double *values;

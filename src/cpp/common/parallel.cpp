@@ -55,12 +55,12 @@ void for_each_item(std::size_t n_items, std::size_t n_threads,
         finished.notify_one();
     };
 
-    // The calling thread does none of the work: it has to answer a keyboard interrupt.
+    // The calling thread does no work, because it has to respond to keyboard interrupts.
     std::vector<std::thread> threads;
     try {
         for (std::size_t i = 0; i < n_threads; ++i) threads.emplace_back(run);
     } catch (...) {
-        // Fewer threads than asked for will do, as long as there is one.
+        // If not all threads can be started, the work is done with fewer, as long as there is one.
         const std::lock_guard lock(mutex);
         n_running -= n_threads - threads.size();
         if (threads.empty()) failure = std::current_exception();

@@ -6,12 +6,12 @@
 
 namespace paribus {
 
-/// Does the work for items 0 ... n_items - 1 on up to `n_threads` threads, in blocks of neighbouring items.
+/// Does the work for items 0 ... n_items - 1 on up to `n_threads` threads, in blocks of consecutive items.
 ///
-/// @param make_worker called on each thread that takes part; returns that thread's function of one item, which may own
-///                    scratch memory. It is given a flag: once that is set, an item may be left unfinished
-/// @param on_tick     called now and then on the calling thread with the number of items done, and once at the end; if
-///                    it throws, the work stops soon and the exception goes to the caller
+/// @param make_worker called once on each thread; returns the function that does the work for one item on this thread,
+///                    and may own scratch memory. It is given a flag: once it is set, items may be left unfinished
+/// @param on_tick     called every 50 ms on the calling thread with the number of finished items, and once at the end;
+///                    if it throws, the work stops soon, and the exception is passed to the caller
 /// @throws the first exception of a worker
 void for_each_item(std::size_t n_items, std::size_t n_threads,
                    const std::function<std::function<void(std::size_t)>(const std::atomic<bool> &)> &make_worker,

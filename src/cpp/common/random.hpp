@@ -4,7 +4,7 @@
 
 namespace paribus {
 
-/// A small generator of random numbers, the same on every machine: Steele, Lea and Flood's SplitMix64 (2014).
+/// A small random number generator with the same results on every machine: SplitMix64 (Steele, Lea and Flood, 2014).
 class Random {
 public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -17,7 +17,7 @@ public:
         return z ^ (z >> 31);
     }
 
-    /// A whole number below `end`, which is at most 2^32.
+    /// A random whole number below `end`, which is at most 2^32.
     std::uint64_t below(std::uint64_t end) { return ((*this)() >> 32) * end >> 32; }
 
 private:

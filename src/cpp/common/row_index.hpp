@@ -7,14 +7,14 @@
 
 namespace paribus {
 
-/// Finds a row of a table by its values. Missing values equal each other, and so do 0 and -0.
+/// Finds a row of a table by its values. Missing values are equal to each other, and so are 0 and -0.
 class RowIndex {
 public:
-    /// @param columns one value per row each; they must outlive the index
+    /// @param columns each has one value per row, and must outlive the index
     RowIndex(std::size_t n_rows, std::vector<const double *> columns);
 
-    /// The first row that equals this one in all columns, or -1 if there is none. The row comes in two parts, which
-    /// follow each other in the order of the columns.
+    /// The first row that is equal to the given one in all columns, or -1 if there is none. The given row consists of
+    /// two parts, one after the other in the order of the columns.
     std::int64_t find(const double *first, std::size_t n_first, const double *second, std::size_t n_second) const;
 
 private:

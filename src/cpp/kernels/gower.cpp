@@ -6,7 +6,7 @@ namespace paribus::PARIBUS_KERNEL {
 
 namespace {
 
-// Adds one feature's part, a function of the row's value; rows without the feature add nothing and are not counted.
+// Adds the part of one feature, a function of the row's value. Rows without a value are not counted.
 template <typename Part>
 void add_feature(const double *values, std::size_t n, bool has_missing, double *sums, double *counts, Part part) {
     if (has_missing) {
@@ -41,7 +41,7 @@ void gower_distances(const ContextView &table, const double *query, std::size_t 
         } else {
             add_feature(values, n, feature.has_missing, distances, counts, [own, inverse_range](double value) {
                 const double part = __builtin_fabs(value - own) * inverse_range;
-                // A sum of these stays finite, however far outside of a tiny range the point is.
+                // The limit keeps sums finite, even for a point that is far outside a tiny range.
                 return part < 1e300 ? part : 1e300;
             });
         }

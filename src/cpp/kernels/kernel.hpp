@@ -9,7 +9,7 @@ namespace paribus {
 struct PathForestTask;
 struct WeightedSteps;
 
-/// The hot loops, built for one instruction set. Every build gives the same bits.
+/// The hot loops, built for one instruction set. All builds give the same bits.
 struct Kernel {
     const char *name;
     void (*gower_distances)(const ContextView &, const double *, std::size_t, std::size_t, double *, double *);
@@ -22,14 +22,14 @@ struct Kernel {
     double (*student_sum_of_values)(const double *, std::size_t, double, double);
 };
 
-/// The builds that this processor can run, the fastest last.
+/// The builds that this processor can run, from the slowest to the fastest.
 std::vector<const Kernel *> available_kernels();
 
 /// The build with this name.
-/// @throws std::invalid_argument if there is none or this processor cannot run it
+/// @throws std::invalid_argument if there is none, or if this processor cannot run it
 const Kernel &find_kernel(const char *name);
 
-/// The build in use: the fastest, or the one that the environment variable PARIBUS_KERNEL names at the first call.
+/// The build in use: the fastest one, or the one that the environment variable PARIBUS_KERNEL names at the first call.
 const Kernel &kernel();
 
 /// Chooses the build in use.

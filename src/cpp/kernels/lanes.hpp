@@ -9,8 +9,8 @@
 
 #include "kernels/kernel_only.hpp"
 
-// Sixteen lanes of a type, as as many processor vectors as they need. Operators work lane by lane, so that a result
-// does not depend on how wide these vectors are. A comparison gives -1 or 0 in each lane.
+// Sixteen lanes of a type, in as many processor vectors as necessary. Operators work lane by lane, so that results do
+// not depend on the width of these vectors. A comparison gives -1 or 0 in each lane.
 namespace paribus::PARIBUS_KERNEL {
 
 namespace {
@@ -33,7 +33,7 @@ struct Lanes {
 
     Vector part[n_parts];
 
-    // Written out: left to themselves, compilers copy the array piece by piece through memory.
+    // Written out, because compilers would copy the array piece by piece through memory.
     Lanes() {
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < n_parts; ++i) part[i] = Vector{};
@@ -105,7 +105,7 @@ PARIBUS_LANES_COMPARISON(<)
 PARIBUS_LANES_COMPARISON(==)
 #undef PARIBUS_LANES_COMPARISON
 
-/// `yes` where the comparison held, else `no`.
+/// `yes` where the comparison is true, otherwise `no`.
 template <typename T>
 inline __attribute__((always_inline)) Lanes<T> select(const Ints &mask, const Lanes<T> &yes, const Lanes<T> &no) {
     Lanes<T> result;
@@ -174,7 +174,7 @@ inline Ints to_ints(const Bytes &v) {
     return result;
 }
 
-/// Of numbers from 0 to 127.
+/// Converts numbers from 0 to 127.
 inline Bytes to_bytes(const Ints &v) {
     Bytes result;
 #if defined(__AVX512F__)
@@ -218,7 +218,7 @@ inline bool any(const Ints &mask) {
 #endif
 }
 
-/// One bit per lane in which a comparison held.
+/// One bit per lane: 1 where a comparison is true.
 inline std::uint32_t lane_bits(const Ints &mask) {
 #if defined(__AVX512F__)
     return _mm512_movepi32_mask(reinterpret_cast<__m512i>(mask.part[0]));

@@ -4,20 +4,22 @@
 #include "kernels/lanes.hpp"
 #include "kernels/split_merit.hpp"
 
-// How it works. Trees are lanes: a pack of them is grown in step, level by level, each lane with its own node. A member
-// of the group is one row of multiplicities, a lane per tree (0 where the lane's node does not hold it), and one of
-// moments (multiplicity x centred behaviour). So one pass along a feature's order tries every threshold of every tree
-// in the pack, without a gather. Members that no lane holds any more are dropped from the orders as they thin out.
+// How it works. Each lane is a tree: a pack of trees is grown in step, level by level, and each lane has its own node.
+// A member of the group is a row of multiplicities, with one lane per tree (0 if the node of the lane does not contain
+// the member), and a row of moments (multiplicity x centered behavior). So one pass along the order of a feature tries
+// every threshold of every tree in the pack, without a gather. Members that are in no lane's node any more are removed
+// from the orders from time to time.
 //
-// Splits are chosen as CART does, by the squared error, and exactly: behaviour is brought to a grid of whole numbers,
-// so that the sums on both sides of a split are exact, and so is the comparison of two splits. Splits that part a node
-// alike are alike, whichever feature they use; of equal ones the first feature and the lowest threshold win. The grid
-// has about 2^22 steps. Where that turns out too coarse for a node (an extreme value made the group's range wide), the
-// node gets a finer one.
+// Splits minimize the squared error as in CART, and they do so exactly: behavior is rounded to a grid of whole numbers,
+// so that the sums on both sides of a split are exact, and so is the comparison of two splits. Splits that give the
+// same partition of a node are tied, whichever feature they use; of tied ones, the first feature and the lowest
+// threshold win. The grid has about 2^22 steps. If that is too coarse for a node, because an extreme value makes the
+// range of the group wide, the node gets a finer grid.
 //
-// Most thresholds are not worth a look. The scan adds up a block of members, keeps the extremes of the running sum, and
-// evaluates the block threshold by threshold only if these extremes could beat what is known to be reached. This screen
-// works in single precision, with margins for its rounding; the exact comparison is made for the few that pass.
+// Most thresholds need not be evaluated. The scan sums a block of members, keeps the extremes of the running sum, and
+// evaluates the thresholds of the block one by one only if these extremes could beat a merit that is known to be
+// reached. This screen works in single precision, with margins for its rounding. The exact comparison is made for the
+// few splits that pass it.
 
 namespace paribus::PARIBUS_KERNEL {
 
@@ -26,10 +28,10 @@ namespace {
 constexpr std::uint32_t position_mask = 0xffff;
 constexpr std::uint32_t rank_shift = 16;
 constexpr int highest_rank = 0xffff;
-// A merit below this, in squared steps of a grid of so many bits, asks for a finer grid.
+// A best merit below this, in squared steps of a grid with this many bits, requires a finer grid.
 double coarse_merit(int grid_bits) { return __builtin_ldexp(1.0, 2 * grid_bits - 18); }
 
-// The members that lanes keep after a split of this feature: rank ^ flip > threshold.
+// The condition for members to stay in the lanes' nodes after a split on this feature: rank ^ flip > threshold.
 struct Cut {
     std::size_t feature;
     Ints threshold, flip;
@@ -40,7 +42,7 @@ std::int32_t floor_divide(std::int32_t a, std::int32_t b) { return a / b - (a % 
 class Pack {
 public:
     Pack(const PathForestTask &task, std::size_t pack) : task_(task), k_(task.n_members), p_(task.n_features) {
-        // The widest types first, so that everything is aligned.
+        // In descending order of alignment, so that all arrays are aligned.
         char *memory = static_cast<char *>(task.scratch);
         const auto take = [&memory](auto *&pointer, std::size_t n) {
             pointer = static_cast<decltype(&*pointer)>(static_cast<void *>(memory));
@@ -56,7 +58,7 @@ public:
         take(members_, k_);
         take(alive_, k_);
 
-        // Trees are dealt out evenly: the fewer share a pack, the sooner its members thin out.
+        // Trees are distributed evenly: the fewer trees a pack has, the sooner members can be removed.
         const std::size_t share = task.n_trees / task.n_packs, rest = task.n_trees % task.n_packs;
         first_tree_ = pack * share + (pack < rest ? pack : rest);
         n_trees_ = share + (pack < rest ? 1 : 0);
@@ -85,7 +87,7 @@ public:
     }
 
 private:
-    // A feature that still differs among the members.
+    // A feature that is not constant among the members.
     struct Open {
         std::size_t feature;
         const std::uint32_t *order;
@@ -93,7 +95,7 @@ private:
 
     bool is_growing(std::size_t lane) const { return growing_ >> lane & 1; }
 
-    // Makes the rows of the roots.
+    // Initializes the multiplicities and moments of the roots.
     void plant() {
         Ints sum = {};
         total_ = distinct_ = Ints{};
@@ -120,7 +122,7 @@ private:
         for (std::size_t lane = 0; lane < n_lanes; ++lane) scale_[lane] = task_.grid_scale;
     }
 
-    // From the sums of moments (not doubled): how far each lane's centre has to move, and what then remains.
+    // Computes, from the sums of moments (not doubled), how far the center of each lane moves, and the remaining sum.
     void recenter(const Ints &sum) {
         for (std::size_t lane = 0; lane < n_lanes; ++lane) {
             const std::int32_t shift = total_[lane] > 0 ? floor_divide(sum[lane], total_[lane]) : 0;
@@ -139,7 +141,7 @@ private:
         }
     }
 
-    // Chooses each lane's split; closes the lanes that have none.
+    // Chooses the split of each lane, and closes the lanes that have none.
     void split(std::size_t depth) {
         bar_ = Floats{};
         for (Split &best : splits_) best = no_split;
@@ -159,13 +161,13 @@ private:
         }
     }
 
-    // A merit on the scale of the screen: the square of the contrast in steps, over the product.
+    // A merit on the scale of the screen: the squared contrast in grid steps, divided by the product.
     double in_steps(double merit, std::size_t lane) const {
         const double n = total_[lane];
         return merit * 4.0 / (n * n);
     }
 
-    // Puts a lane's moments on the finest grid; false if they are on it already.
+    // Moves the moments of a lane to the finest grid. Returns false if they are on it already.
     bool refine(std::size_t lane) {
         double low = __builtin_inf(), high = -__builtin_inf();
         for (std::size_t place = 0; place < n_members_; ++place) {
@@ -203,7 +205,7 @@ private:
             try_features();
             return;
         }
-        // Each lane tries the first `max_features` of its own order, and then one more at a time until one can split.
+        // Each lane tries the first `max_features` features of its order, and then one more at a time until one splits.
         std::size_t tried = 0, next = task_.max_features;
         while (tried < p_ && want_features(tried, next, depth, asking)) {
             try_features();
@@ -211,7 +213,7 @@ private:
         }
     }
 
-    // Tries all thresholds of the wanted features: first a screen of them all, then a closer look at what remains.
+    // Tries all thresholds of the wanted features: screens all of them, then examines those that pass.
     void try_features() {
         const Screen screen(total_, remainder_);
         for (std::size_t open = 0; open < n_features_; ++open) {
@@ -222,7 +224,8 @@ private:
         }
     }
 
-    // Marks the features from `begin` to `end` of each lane that asks and has no split yet; false if there is none.
+    // Marks the features from `begin` to `end` in the order of each asking lane that has no split yet. Returns false if
+    // there is none.
     bool want_features(std::size_t begin, std::size_t end, std::size_t depth, const Ints &asking) {
         for (std::size_t f = 0; f < p_; ++f) wanted_[f] = Ints{};
         bool some = false;
@@ -237,13 +240,13 @@ private:
         return some;
     }
 
-    // Whether a feature has so few values left that it is better taken value by value than block by block.
+    // Whether a feature has so few distinct values left that it is faster to process values than blocks.
     bool has_few_values(std::size_t open) const {
         const std::uint32_t *order = features_[open].order;
         return ((order[n_entries_ - 1] >> rank_shift) - (order[0] >> rank_shift) + 1) * block_size <= n_entries_;
     }
 
-    // Goes along a feature's order value by value: what does the threshold after it reach? A value is a block here.
+    // Computes the merit of the threshold after each value, along the order of a feature. Here, each value is a block.
     void survey_values(std::size_t open, const Screen &screen) {
         const std::uint32_t *order = features_[open].order;
         const std::size_t last = n_entries_ - 1;
@@ -282,7 +285,7 @@ private:
         bar_ = select((bar > bar_) & wanted_[features_[open].feature], bar, bar_);
     }
 
-    // Nothing passes in lanes that do not want the feature.
+    // The bar is infinite in lanes that do not want the feature, so that nothing passes there.
     Floats bar_for(std::size_t open) const {
         return select(wanted_[features_[open].feature], bar_, Floats::all(__builtin_inff()));
     }
@@ -295,7 +298,7 @@ private:
         }
     }
 
-    // Goes along a feature's order block by block: what could each block reach, and what does its end reach?
+    // Computes a bound of the merits in each block, and the merit at its end, along the order of a feature.
     void survey(std::size_t open, const Screen &screen) {
         const std::uint32_t *order = features_[open].order;
         const std::size_t last = n_entries_ - 1;
@@ -323,8 +326,8 @@ private:
                 block->squares = Floats::all(-1.0f);
                 block->product = Floats{};
             } else {
-                // Within the block the correction falls by `drift`, and the product is nowhere smaller than at an end,
-                // nor smaller than with one on a side.
+                // Within the block, the correction falls by `drift`, and the product is at least as large as at one of
+                // the ends, and as large as with a single row on one side.
                 const Floats correction = screen.remainder - left_before * screen.slope;
                 const Floats drift = (left_after - left_before) * screen.slope;
                 const Floats extreme =
@@ -342,7 +345,7 @@ private:
         raise_bar(open, reached);
     }
 
-    // Has a closer look at the blocks that could beat the bar.
+    // Examines the blocks that could beat the bar.
     void examine(std::size_t open, const Screen &screen) {
         const std::size_t last = n_entries_ - 1;
         Floats bar = bar_for(open);
@@ -387,7 +390,7 @@ private:
         }
     }
 
-    // Keeps a lane's split if it is better than the best so far; of equal ones the first stays.
+    // Keeps a split if it is better than the best one of its lane so far. Of tied ones, the first is kept.
     void compare(std::size_t lane, std::size_t feature, std::size_t at, std::int32_t left, std::int32_t left_sum) {
         const NodeSums node = {total_[lane], remainder_[lane]};
         Split split = {0.0, feature, at, left, left_sum};
@@ -398,7 +401,7 @@ private:
         if (bar > bar_[lane]) bar_.set(lane, bar);
     }
 
-    // Takes each lane to the side of its split where the point is.
+    // Moves each lane to the side of its split that contains the point.
     void follow() {
         n_cuts_ = 0;
         Ints sum = {}, closed = {};
@@ -430,7 +433,7 @@ private:
                 sum.set(lane, remainder_[lane] - best.left_sum);
             }
         }
-        // Lanes that are done keep nobody.
+        // Closed lanes keep no members.
         cuts_[0].threshold = select(closed, Ints::all(highest_rank), cuts_[0].threshold);
         recenter(sum);
         const Ints shift = shift_ + shift_;
@@ -472,7 +475,7 @@ private:
         return cut;
     }
 
-    // Takes dropped members out of the features' orders once they are many, and closes features that no longer differ.
+    // Removes dropped members from the orders if there are many, and features that have become constant.
     void thin_out() {
         if (n_members_ * 4 > n_entries_ * 3) return;
         const std::uint8_t *alive = alive_;
@@ -502,14 +505,14 @@ private:
     const std::uint8_t *drawn_;
     std::uint32_t growing_ = 0;
 
-    // The nodes.
-    Ints total_;             // multiplicities
-    Ints distinct_;          // members
-    Ints remainder_;         // sum of moments, not doubled: less than the multiplicities
-    Ints shift_;             // from the last centre to this one
-    double scale_[n_lanes];  // grid steps per unit of behaviour
+    // The node of each lane.
+    Ints total_;             // sum of multiplicities
+    Ints distinct_;          // number of members
+    Ints remainder_;         // sum of moments, not doubled: less than the sum of multiplicities
+    Ints shift_;             // from the last center to this one
+    double scale_[n_lanes];  // grid steps per unit of behavior
     Split splits_[n_lanes];
-    Floats bar_;  // a little less than the merit that each lane is known to reach
+    Floats bar_;  // slightly less than the merit that each lane is known to reach
 
     Ints *moments_;  // doubled
     Bytes *multiplicities_;
@@ -520,7 +523,7 @@ private:
     Open *features_;
     std::size_t n_features_;
     std::uint32_t *orders_;
-    std::size_t n_entries_;  // members in the orders, some of them dropped already
+    std::size_t n_entries_;  // members in the orders, including dropped ones
 
     Cut *cuts_;
     std::size_t n_cuts_ = 0;

@@ -7,7 +7,7 @@ namespace paribus::PARIBUS_KERNEL {
 namespace {
 
 constexpr double degrees_of_freedom = 3.0;
-// Below this, terms of single precision underflow.
+// Below this sum, terms in single precision may have underflowed.
 constexpr double least_in_single = 1e-24;
 constexpr double furthest_base = 1 << 30;
 
@@ -18,7 +18,7 @@ double sum(const Lanes<T> &lanes) {
     return total;
 }
 
-/// @param distance in scales, of those that make the formula short
+/// @param distance in units of `short_scale`, which make the formula short
 inline double student(double distance) {
     const double term = 1.0 + distance * distance;
     return 1.0 / (term * term);
@@ -31,7 +31,7 @@ inline double short_scale(double scale) { return __builtin_sqrt(degrees_of_freed
 static_assert(WeightedSteps::lot == n_lanes);
 
 double mean_deviation(const WeightedSteps &distribution) {
-    // From one of them: the distances are small, and lose less as single precision.
+    // Relative to the first step: distances are smaller then, and lose less in single precision.
     const Ints origin = Ints::all(distribution.steps[0]);
     Floats mean_part;
     for (std::size_t i = 0; i < distribution.n; i += n_lanes) {
@@ -47,7 +47,7 @@ double mean_deviation(const WeightedSteps &distribution) {
 }
 
 double student_sum(const WeightedSteps &distribution, double at, double scale) {
-    // Distances are taken as whole numbers, which is exact, and the rest is added.
+    // Distances are computed exactly, as whole numbers, and the fractional rest is added.
     const double clamped = at < -furthest_base ? -furthest_base : at > furthest_base ? furthest_base : at;
     const auto base = static_cast<std::int32_t>(clamped);
     const Ints bases = Ints::all(base);
@@ -61,7 +61,7 @@ double student_sum(const WeightedSteps &distribution, double at, double scale) {
         parts += load(distribution.weights + i) / (term * term);
     }
     const double found = sum(parts);
-    // Not true of what is no number, which is what a distance of 0 and an infinite inverse make.
+    // Also false for NaN, the product of a zero distance and an infinite inverse.
     if (found > least_in_single) return found;
     double exact = 0.0;
     for (std::size_t i = 0; i < distribution.n; ++i) {

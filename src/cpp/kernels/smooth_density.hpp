@@ -5,9 +5,9 @@
 
 namespace paribus {
 
-/// Steps of a grid, below 2^29 in size, and how much each counts, 1 in all: the distribution of one row.
+/// The distribution of one row: grid steps, below 2^29 in absolute value, with weights that sum to 1.
 struct WeightedSteps {
-    /// They come in whole lots; what fills up the last one counts nothing.
+    /// The number of steps is a multiple of this. Steps that fill up the last lot have a weight of 0.
     static constexpr std::size_t lot = 16;
 
     const std::int32_t *steps;
@@ -17,14 +17,14 @@ struct WeightedSteps {
 
 }  // namespace paribus
 
-// One declaration per instruction set: other sources reach them through kernel.hpp.
+// One declaration per instruction set. Other sources use them through kernel.hpp.
 namespace paribus::PARIBUS_KERNEL {
 
 /// The mean absolute deviation from the mean, to about six digits.
 double mean_deviation(const WeightedSteps &distribution);
 
-/// The weighted sum of Student's t with 3 degrees of freedom around each step, at a place between or beyond them; in
-/// units of its peak, so 1 at most. To about six digits, however small it is.
+/// The weighted sum of the densities of Student's t with 3 degrees of freedom around each step, at any place. It is in
+/// units of the peak, so at most 1, and precise to about six digits, however small it is.
 double student_sum(const WeightedSteps &distribution, double at, double scale);
 
 /// At several places, the weighted sum of Student's t with 3 degrees of freedom around atoms of different widths: each
@@ -35,7 +35,7 @@ double student_sum(const WeightedSteps &distribution, double at, double scale);
 void student_sums(const float *atoms, const float *inverse_widths, const float *weights, std::size_t n, const float *at,
                   std::size_t n_at, float *sums);
 
-/// The same around values that count 1 each, to full precision.
+/// The sum of the densities of Student's t around values with a weight of 1 each, to full precision.
 double student_sum(const double *values, std::size_t n, double at, double scale);
 
 }  // namespace paribus::PARIBUS_KERNEL

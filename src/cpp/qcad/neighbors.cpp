@@ -8,7 +8,7 @@ namespace paribus {
 
 namespace {
 
-// Rows are compared in chunks whose distances stay in the first-level cache.
+// Rows are compared in chunks whose distances fit into the first-level cache.
 constexpr std::size_t chunk = 1024;
 constexpr std::size_t n_buckets = 1024;
 
@@ -28,7 +28,7 @@ NeighborSearch::NeighborSearch(const ContextView &table, std::size_t k)
 
 const std::vector<Neighbor> &NeighborSearch::search(const double *query, std::uint32_t excluded) {
     const auto distances_to = kernel().gower_distances;
-    // Nothing at or beyond this distance can still enter: an equal row further down loses the tie.
+    // Rows at or beyond this distance cannot be among the k nearest: a later row at the same distance loses the tie.
     double bound = std::numeric_limits<double>::infinity();
     n_found_ = 0;
     for (std::size_t begin = 0; begin < table_.n_rows; begin += chunk) {
@@ -51,7 +51,8 @@ const std::vector<Neighbor> &NeighborSearch::search(const double *query, std::ui
     return nearest_;
 }
 
-// Sorts by distance, stably, and cuts after k: distances into buckets of equal width, then each bucket by itself.
+// Keeps the k nearest candidates, stably sorted by distance: first into buckets of equal width, then within each
+// bucket.
 void NeighborSearch::keep_nearest() {
     nearest_.clear();
     if (n_found_ == 0) return;
@@ -60,7 +61,7 @@ void NeighborSearch::keep_nearest() {
         low = distances_[i] < low ? distances_[i] : low;
         high = distances_[i] > high ? distances_[i] : high;
     }
-    // Without a width (all equal, or nearly), everything is in the first bucket.
+    // If all distances are equal, or nearly so, all candidates are in the first bucket.
     const double width = (high - low) / n_buckets;
     const double scale = width > std::numeric_limits<double>::min() ? 1.0 / width : 0.0;
     for (std::size_t i = 0; i < n_found_; ++i) {
@@ -75,7 +76,7 @@ void NeighborSearch::keep_nearest() {
         bucket_ends_[last + 2] += bucket_ends_[last + 1];
         ++last;
     }
-    // Buckets after `last` lie wholly beyond the k-th neighbour.
+    // Buckets after `last` are entirely beyond the k-th neighbor.
     nearest_.resize(bucket_ends_[last + 1]);
     for (std::size_t i = 0; i < n_found_; ++i) {
         if (buckets_[i] <= last) nearest_[bucket_ends_[buckets_[i]]++] = {distances_[i], rows_[i]};

@@ -12,15 +12,15 @@ struct Neighbor {
     std::uint32_t row;
 };
 
-/// Finds the k nearest fitted rows of one query at a time; of rows at the same distance, those that stand first in the
-/// table. Keeps its scratch memory between calls: one object per thread.
+/// Finds the k nearest fitted rows of one query at a time. Of rows at the same distance, the first ones in the table
+/// are taken. Keeps its scratch memory between calls, so each thread needs its own object.
 class NeighborSearch {
 public:
     static constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 
     NeighborSearch(const ContextView &table, std::size_t k);
 
-    /// The neighbours of `query`, nearest first; `excluded` (a row, or `nobody`) is never among them. The result is
+    /// The neighbors of `query`, nearest first. `excluded` (a row, or `nobody`) is never among them. The result is
     /// valid until the next call.
     const std::vector<Neighbor> &search(const double *query, std::uint32_t excluded);
 
@@ -30,7 +30,7 @@ private:
     ContextView table_;
     std::size_t k_;
     std::vector<double> chunk_distances_, chunk_counts_;
-    // What was found so far, and how much of it: the nearest first up to the last call of keep_nearest, then as found.
+    // Candidates so far: those that the last call of keep_nearest kept, nearest first, then others in table order.
     std::vector<double> distances_;
     std::vector<std::uint32_t> rows_;
     std::size_t n_found_ = 0;

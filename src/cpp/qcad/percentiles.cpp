@@ -19,7 +19,7 @@ bool Percentiles::estimate(const std::vector<std::uint16_t> &order, const std::v
 
     const std::size_t n = taus_.size() - 1;
     const auto share = [&](double part) { return (part - slack) * static_cast<double>(total); };
-    // Each is the next one to be reached.
+    // The next percentile to be reached, and the cumulative weight at which that happens.
     std::size_t tau = 0;
     double target = 0.0, lower_quartile = 0.0, upper_quartile = 0.0;
     bool below_lower = true, below_upper = true;
@@ -59,7 +59,7 @@ double Percentiles::partial_score(double value, bool scale_tails) const {
         const double spread = quartile_range_ > 0.0 ? quartile_range_ : 0.5 * (highest - lowest);
         return (1.0 + distance / spread) * widest;
     }
-    // The intervals that hold the value: from the last percentile below it to the first above it.
+    // The intervals that contain the value: from the last percentile below it to the first one above it.
     const auto from = std::lower_bound(taus_.begin(), taus_.end(), value);
     const auto to = std::upper_bound(from, taus_.end(), value);
     double narrowest = std::numeric_limits<double>::infinity();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t alignment = 64;
 
-// The trees of all rows, dealt out to the lanes of the kernel.
+// The trees, distributed to the lanes of the kernel. They are the same for all rows.
 struct Packs {
     std::size_t n_packs;
     std::vector<std::uint8_t> multiplicities;
@@ -39,7 +39,7 @@ struct Packs {
     }
 };
 
-// One thread's tools, and what it does with a row.
+// The scratch memory of one thread, and its work for one row.
 class Worker {
 public:
     Worker(const FittedTable &table, const ForestParameters &parameters, const Packs &packs, const Query &query,
@@ -110,7 +110,7 @@ private:
         const std::size_t cell = row * table_.n_behavior() + feature;
         const double value = query_.behavior[cell];
         const double range = table_.behavior_range(feature);
-        // A constant feature says nothing, and neither does a missing value.
+        // Constant features and missing values carry no information.
         const bool trivial = std::isnan(value) || !(range > 0.0);
         if (query_.partial_scores != nullptr) query_.partial_scores[cell] = std::isnan(value) ? NAN : 0.0;
         if (trivial && query_.percentiles == nullptr) return;
@@ -130,7 +130,7 @@ private:
         }
         if (query_.weights != nullptr) write_weights(cell, known);
         if (query_.partial_scores != nullptr && !trivial) {
-            // Finite, even where a value is immensely far from a distribution that is immensely narrow.
+            // The limit keeps scores finite, even for a value that is extremely far from a narrow distribution.
             query_.partial_scores[cell] =
                 known ? std::fmin(percentiles_->partial_score(value, scale_tails_) / range, 1e300) : NAN;
         }

@@ -55,7 +55,7 @@ ReferenceGroup::ReferenceGroup(const FittedTable &table, std::size_t k)
     sorted_behavior_.reserve(k);
     for (std::size_t f = 0; f < p_; ++f) {
         const ContextFeature &feature = table.context().features[f];
-        // Two more: for missing, and for what no fitted row has.
+        // Two more: for a missing value, and for a category that no fitted row has.
         if (feature.kind == FeatureKind::categorical) local_of_code_[f].assign(feature.n_codes + 2, absent);
     }
 }
@@ -80,7 +80,7 @@ void ReferenceGroup::rank_numbers(std::size_t feature) {
     double *rank_values = rank_values_.data() + feature * k_;
     std::int32_t *ranks = ranks_.data() + feature * k_;
     features_[feature] = {entry, rank_values, number(point_[feature])};
-    // The first value is the first rank, whatever it is.
+    // The first value increments this to 0, because it differs from NaN.
     std::uint32_t rank = ~std::uint32_t{0};
     double last = NAN;
     sorter_.for_each_sorted(rows_.data(), k_, table_.context_ranks(feature), [&](std::uint16_t member, double value) {
@@ -122,7 +122,7 @@ void ReferenceGroup::lay_grid() {
 void ReferenceGroup::number_categories(std::size_t feature) {
     const double *codes = table_.context().features[feature].values;
     std::vector<std::uint16_t> &local_of_code = local_of_code_[feature];
-    // Behind the fitted categories: missing is one of its own, and one that no fitted row has is another, with nobody.
+    // After the fitted categories come one for missing values, and one without members for unseen categories.
     const auto index = [n_codes = table_.context().features[feature].n_codes](double code) {
         if (std::isnan(code)) return n_codes;
         return code < static_cast<double>(n_codes) ? static_cast<std::size_t>(code) : n_codes + 1;

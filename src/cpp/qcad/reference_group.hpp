@@ -8,24 +8,24 @@
 
 namespace paribus {
 
-/// Sorts small sets of rows by a column of the whole table, in time that grows with the set: ranks are bits of a map.
-/// One object per thread.
+/// Sorts small sets of rows by a column of the whole table, in time proportional to the set: ranks are bits in a map.
+/// Each thread needs its own object.
 class RankSorter {
 public:
     explicit RankSorter(std::size_t n_rows);
 
-    /// Calls `visit(place, value)` for the places 0 ... n - 1 of `rows`, in the order of their ranks.
+    /// Calls `visit(position, value)` for the positions 0 ... n - 1 of `rows`, in ascending order of ranks.
     template <typename Visit>
     void for_each_sorted(const std::uint32_t *rows, std::size_t n, const ColumnRanks &ranks, Visit visit);
 
 private:
-    // A bit of `summary_` stands for a word of `map_`, a bit of `map_` for a rank. All zero between calls.
+    // A bit of `summary_` represents a word of `map_`, and a bit of `map_` a rank. All are zero between calls.
     std::vector<std::uint64_t> map_, summary_;
     std::vector<std::uint16_t> place_of_rank_;
 };
 
-/// The rows that one point is compared with, prepared for growing trees over them. One object per thread, filled anew
-/// for each point.
+/// The rows that one point is compared with, prepared for growing trees over them. Each thread has one object, which it
+/// reuses for all points.
 class ReferenceGroup {
 public:
     ReferenceGroup(const FittedTable &table, std::size_t k);
@@ -33,15 +33,16 @@ public:
     /// Makes this the group of the point with these contextual values.
     void assign(const double *point, const std::vector<Neighbor> &neighbors);
 
-    /// Looks at one behavioural feature of the group. A category takes the mean behaviour of its members as its number;
-    /// a category of the point that the group lacks takes the mean of all.
+    /// Selects one behavioral feature. Each category is encoded by the mean behavior of its members, and a category of
+    /// the point that is not in the group by the mean of all members.
     void select_behavior(std::size_t feature);
 
-    /// Describes the group and the selected behaviour to the forest.
+    /// Writes the group and the selected behavior to a task of the forest.
     void describe(PathForestTask &task) const;
 
-    /// Members with a value, from the lowest to the highest behaviour, and these values.
+    /// Members with a behavioral value, in ascending order of values.
     const std::vector<std::uint16_t> &behavior_order() const { return behavior_order_; }
+    /// The behavioral values in ascending order.
     const std::vector<double> &sorted_behavior() const { return sorted_behavior_; }
 
 private:
@@ -67,12 +68,12 @@ private:
     std::vector<std::uint16_t> behavior_order_;
     std::vector<double> sorted_behavior_;
 
-    // Categories are numbered as they appear in the group.
+    // Categories are numbered in the order in which they appear in the group.
     static constexpr std::uint16_t absent = 0xffff;
     std::vector<std::vector<std::uint16_t>> local_of_code_;  // [feature][code], all absent between calls
     std::vector<std::uint16_t> categories_;                  // [feature][member]
     std::vector<std::uint16_t> n_categories_;                // [feature]
-    std::vector<std::uint16_t> own_category_;                // [feature]: the point's, or absent
+    std::vector<std::uint16_t> own_category_;                // [feature]: that of the point, or absent
     std::vector<double> category_values_;
     std::vector<std::uint32_t> category_counts_, category_starts_, category_ranks_;
     std::vector<std::uint16_t> category_order_;

@@ -1,1 +1,1 @@
-"""What every other package may use: validation, threads, progress, files, text and small statistics."""
+"""Shared by all other packages: validation, threads, progress, files, text and small statistics."""

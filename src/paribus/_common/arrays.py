@@ -1,4 +1,4 @@
-"""Types of arrays that the packages exchange, and the range of numbers that they hold."""
+"""Array types that the packages exchange, and the range of numbers that arrays may hold."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ Positions: TypeAlias = npt.NDArray[np.int64]
 """Positions of rows in the fitted table."""
 
 SMALLEST_RANGE = 1e-250
-"""Values that differ by less count as equal: dividing by the difference would overflow."""
+"""Values that differ by less are treated as equal: dividing by the difference would overflow."""
 LARGEST_NUMBER = 1e250
-"""Beyond this, sums over the rows of a table would overflow."""
+"""The largest absolute value in a table: sums over larger ones would overflow."""

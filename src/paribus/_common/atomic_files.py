@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes: a file is written completely, or not at all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 
 
 def check_writable(path: AnyPath) -> Path:
-    """Where a file will be, or an error that says why it cannot be written. Call it before the work starts.
+    """Raises an error if a file cannot be written; otherwise returns its resolved path.
+
+    Meant to be called before a long computation whose result goes into the file.
 
     >>> check_writable("no such folder/report.html")
     Traceback (most recent call last):
@@ -31,19 +33,19 @@ def check_writable(path: AnyPath) -> Path:
 
 
 def _find_target(path: AnyPath) -> Path:
-    """The file that a path leads to, or an error that says why there cannot be one."""
+    """Resolves a path, and raises an error if no file can be there."""
     try:
-        # A link stays a link: the file that it points to is replaced.
+        # A symbolic link is kept: the file that it points to is replaced.
         target = Path(path).resolve()
         with suppress(FileNotFoundError):
-            # Raises an error if the name is too long, or leads through a file.
+            # Raises an error if the name is too long, or if one of its folders is a file.
             target.stat()
         if target.is_dir():
             raise IsADirectoryError(f"cannot write '{path}': it is a folder")
         if not target.parent.is_dir():
             raise FileNotFoundError(f"cannot write '{path}': there is no folder '{Path(path).parent}'")
         if not _is_special(target) and target.exists() and not os.access(target, os.W_OK):
-            raise PermissionError(f"cannot write '{path}': the file is there already and may not be changed")
+            raise PermissionError(f"cannot write '{path}': the file exists and is read-only")
     except ValueError:
         raise ValueError(f"cannot write {str(path)!r}: a file name cannot hold a null character") from None
     except OSError as error:
@@ -53,10 +55,10 @@ def _find_target(path: AnyPath) -> Path:
 
 @contextmanager
 def atomic_path(path: AnyPath) -> Iterator[Path]:
-    """An empty file for others to fill, which takes its place when all is written.
+    """Yields an empty draft to write to, which replaces the file at `path` when the block ends without an error.
 
-    Until then it is a hidden file in the same folder. Whatever goes wrong, a full disk or a killed process, the old
-    file is as it was.
+    The draft is a hidden file in the same folder. If anything goes wrong, such as a full disk or a killed process, the
+    old file is unchanged.
     """
     target = _find_target(path)
     draft = target if _is_special(target) else _draft(target)
@@ -78,7 +80,7 @@ def atomic_path(path: AnyPath) -> Iterator[Path]:
 
 @contextmanager
 def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
-    """A binary file to write to, which takes its place when all is written: see `atomic_path`.
+    """Yields a binary file to write to, which replaces the one at `path` when the block ends: see `atomic_path`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -92,22 +94,23 @@ def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
 
 
 def _uninterrupted(work: Callable[[], None]) -> None:
-    """Does a piece of work to its end, whatever signal comes: Python hears signals in the main thread only.
+    """Does a piece of work that no signal can interrupt.
 
-    Nothing is left half-done even if a second one comes: Python does not end before its threads.
+    It runs in a thread, because Python handles signals only in the main thread, and waits for its threads before it
+    exits.
     """
     with ThreadPoolExecutor(1) as pool:
         pool.submit(work).result()
 
 
 def _try(draft: Path) -> None:
-    """Makes a file, and removes it: the only sure way to know whether there can be one."""
+    """Creates a file and removes it again: the only reliable way to find out whether that is possible."""
     os.close(_create(draft))
     draft.unlink()
 
 
 def _flush_to_disk(draft: Path) -> None:
-    """Waits until all is on the disk: a name must not be there before its content."""
+    """Waits until the content is on disk: it must be there before the file gets its name."""
     handle = os.open(draft, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -116,7 +119,7 @@ def _flush_to_disk(draft: Path) -> None:
 
 
 def _is_special(target: Path) -> bool:
-    """Whether this is a pipe or a device, which cannot be replaced."""
+    """Whether a path is a pipe or a device, which cannot be replaced."""
     return target.exists() and not target.is_file()
 
 
@@ -134,7 +137,7 @@ def _remove(draft: Path) -> None:
 
 
 def _explained(error: BaseException, path: AnyPath) -> BaseException:
-    """What the system says of writing, in one sentence; any other error as it is."""
+    """Turns an error of the system into one sentence that names the file. Other errors are returned unchanged."""
     if isinstance(error, OSError) and error.errno is not None:
         return type(error)(f"cannot write '{path}': {(error.strerror or str(error)).lower()}")
     return error

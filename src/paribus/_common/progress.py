@@ -1,4 +1,4 @@
-"""How far the work has come, for a person or a program."""
+"""Progress of a computation: a bar, or a function of the caller's."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ Progress: TypeAlias = bool | Callable[[int, int], object]
 
 
 def check_progress(progress: Progress) -> None:
-    """Says so if it is neither a switch nor a function."""
+    """Raises an error if `progress` is neither a boolean nor a function."""
     if not (isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress is {progress!r}: it must be True, False, or a function")
 
 
 @contextmanager
 def reporter(progress: Progress, n_rows: int, what: str) -> Iterator[Callable[[int], object] | None]:
-    """A function of the number of rows done: a bar on the terminal for True, the caller's own function, or None.
+    """Yields a function that takes the number of finished rows, or None if progress is not wanted.
 
-    The bar goes to standard error: what a program prints may be piped into another.
+    True shows a progress bar. It goes to standard error, because standard output may be piped into another program.
     """
     if callable(progress):
         yield lambda n_done: progress(n_done, n_rows)

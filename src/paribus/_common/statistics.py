@@ -1,4 +1,4 @@
-"""Small statistics that several packages need."""
+"""Small statistics that several packages use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Number = TypeVar("Number", np.float64, np.int64)
 
 
 def column_ranges(columns: Floats) -> Floats:
-    """Highest less lowest value of each column, [row][column]; 0 for one without values."""
+    """The range (maximum minus minimum) of each column of [row][column]; 0 for a column without values."""
     missing = np.isnan(columns)
     highest = np.where(missing, -np.inf, columns).max(axis=0, initial=-np.inf)
     lowest = np.where(missing, np.inf, columns).min(axis=0, initial=np.inf)
@@ -21,25 +21,25 @@ def column_ranges(columns: Floats) -> Floats:
 
 
 def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
-    """The smallest value that, with all below it, has this share of the weight.
+    """The smallest value such that it and all smaller values have at least this share of the weight.
 
     >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([0.1, 0.6, 0.3]), 0.9)
     2.0
     """
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    # Shares that differ by rounding alone are equal.
+    # The tolerance absorbs rounding errors of the sums.
     place = int(np.searchsorted(reached, share * reached[-1] - 1e-9))
     return float(values[order[min(place, len(order) - 1)]])
 
 
-def evenly(values: npt.NDArray[Number], most: int) -> npt.NDArray[Number]:
-    """Some of the values, evenly spread: no more than so many.
+def evenly(values: npt.NDArray[Number], max_count: int) -> npt.NDArray[Number]:
+    """Evenly spaced elements of an array: at most `max_count` of them.
 
     >>> evenly(np.arange(10), 4)
     array([0, 3, 6, 9])
     """
-    return values[:: -(-len(values) // most)]
+    return values[:: -(-len(values) // max_count)]
 
 
 def mean_deviation(values: Floats) -> float:
@@ -48,15 +48,15 @@ def mean_deviation(values: Floats) -> float:
 
 
 def density(percentiles: Floats, at: Floats) -> Floats:
-    """The density that percentiles stand for, smoothed by a Gaussian kernel, largest value 1."""
+    """A Gaussian kernel density estimate from percentiles, scaled to a maximum of 1."""
     low, reach = percentiles[0], percentiles[-1] - percentiles[0]
     if reach <= 0:
         return np.zeros(len(at))
-    # In units of their range: squares of huge numbers would overflow.
+    # In units of the range, because squares of huge numbers would overflow.
     points, places = (percentiles - low) / reach, (at - low) / reach
     quartiles = np.percentile(points, [25, 75])
     spread = float(quartiles[1] - quartiles[0]) / 1.34
-    # Where half of the distribution is one value, the deviation says more than the quartiles.
+    # Where half of the distribution is a single value, the quartiles coincide.
     scale = min(float(points.std()), spread) if spread > 0 else float(points.std()) / 3
     bandwidth = 0.9 * scale * len(points) ** -0.2
     kernels = np.exp(-0.5 * ((places[:, None] - points[None, :]) / bandwidth) ** 2)

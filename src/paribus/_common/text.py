@@ -8,19 +8,19 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import takewhile
 
-MAX_TEXT_LENGTH = 60
+MAX_TEXT_LENGTH = 60  # characters
 # Invisible characters that are part of the spelling of Persian, Hindi and many emoji.
 JOINERS = "\u200c\u200d"
-# Accents on one letter: more than any language uses would tower over the line.
+# Combining marks on one letter: more than any language uses would run into other lines.
 MAX_ACCENTS = 4
-# Ratios beyond this are not distinguished.
+# Larger ratios are not told apart.
 MAX_RATIO = 1e6
 
 
 def plain(text: object, longest: int = MAX_TEXT_LENGTH) -> str:
-    r"""A name or a category on one line: no control characters, no marks that turn the direction of writing, not long.
+    r"""A name or a category on one short line, without control characters or marks that change the writing direction.
 
-    What is long loses its middle: names that begin alike often differ at the end.
+    Long text loses its middle, because names that start alike often differ at the end.
 
     >>> plain("two\nlines")
     'two lines'
@@ -31,7 +31,7 @@ def plain(text: object, longest: int = MAX_TEXT_LENGTH) -> str:
 
 
 def clipped(text: object, longest: int) -> str:
-    """A text on one line, cut at its end where it is too long.
+    """Text on one line, cut off at the end if it is too long.
 
     >>> clipped("the sum is 3 or more", longest=12)
     'the sum is…'
@@ -41,7 +41,7 @@ def clipped(text: object, longest: int) -> str:
 
 
 def ended(sentence: str) -> str:
-    """A sentence with a full stop, unless it has one, or was cut.
+    """A sentence with a period, unless it has one or was cut off.
 
     >>> ended("the sum is 3"), ended("the sum…")
     ('the sum is 3.', 'the sum…')
@@ -50,7 +50,7 @@ def ended(sentence: str) -> str:
 
 
 def shortened(line: str, longest: int) -> str:
-    """A line without its middle, if it is too long.
+    """A line that loses its middle if it is too long.
 
     >>> shortened("abcdefghij", 6), shortened("abcdefghij", 10)
     ('abc…ij', 'abcdefghij')
@@ -60,13 +60,13 @@ def shortened(line: str, longest: int) -> str:
     n_last = (longest - 1) * 2 // 5
     last = line[len(line) - n_last :].lstrip()
     while last and unicodedata.category(last[0])[0] == "M":
-        # An accent without its letter would sit on the dots.
+        # A combining mark without its letter would attach to the ellipsis.
         last = last[1:]
     return f"{line[: longest - 1 - n_last].rstrip()}…{last}"
 
 
 def distinct(lines: Sequence[str], shorten: Callable[[str], str]) -> list[str]:
-    """Lines as `shorten` makes them; those that were different still are, by where they differ, or by a number.
+    """Shortens lines so that different ones stay different: by the part in which they differ, or by a number.
 
     >>> distinct(["house in the north", "house in the far north", "hut"], lambda line: shortened(line, 9))
     ['…north', '…far…rth', 'hut']
@@ -74,7 +74,7 @@ def distinct(lines: Sequence[str], shorten: Callable[[str], str]) -> list[str]:
     short = {line: shorten(line) for line in lines}
     apart = []
     for line in lines:
-        # Those that are shortened and begin alike.
+        # Other lines that are shortened and start alike.
         start = short[line].partition("…")[0]
         alike = [other for other, each in short.items() if each != other and other.startswith(start)]
         if short[line] == line or len({short[other] for other in alike}) == len(alike):
@@ -92,7 +92,7 @@ def distinct(lines: Sequence[str], shorten: Callable[[str], str]) -> list[str]:
 
 
 def score_text(score: float, *, grouped: bool = True) -> str:
-    """A score with one decimal, unless that would be nothing, or too much to read.
+    """A score with one decimal, or in scientific notation if it is very small or very large.
 
     >>> score_text(46.17), score_text(1015.9), score_text(0.00123), score_text(4e9)
     ('46.2', '1,015.9', '0.0012', '4e+09')
@@ -105,7 +105,7 @@ def score_text(score: float, *, grouped: bool = True) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """How many there are of something.
+    """A count with its noun, in the singular or the plural.
 
     >>> counted(1, "row"), counted(2000, "row")
     ('1 row', '2,000 rows')
@@ -114,24 +114,24 @@ def counted(number: int, noun: str) -> str:
 
 
 def none_above(threshold: float, lowest: float, highest: float, advice: str = "") -> str:
-    """Why no row is an anomaly, and what to do if some should be.
+    """Why no row is flagged as an anomaly, and which setting would flag some.
 
     >>> none_above(66.7, 0.2, 58.7)
     'no score is above the threshold of 66.7; the highest is 58.7'
     >>> none_above(66.7, 0.2, 58.7, "contamination=0.01")
     'no score is above the threshold of 66.7; the highest is 58.7 (contamination=0.01 flags the highest 1 %)'
     >>> none_above(0.0, 0.0, 0.0)
-    'all scores are 0.0, so no row is stranger than others'
+    'all scores are 0.0, so no row stands out'
     """
-    # The threshold of equal scores is that score. Other rows have had that of the fitted ones.
+    # If all fitted scores are equal, the threshold is that score. New rows are compared with the fitted threshold.
     if lowest == highest == threshold:
-        return f"all scores are {score_text(highest)}, so no row is stranger than others"
+        return f"all scores are {score_text(highest)}, so no row stands out"
     more = f" ({advice} flags the highest 1 %)" if advice else ""
     return f"no score is above the threshold of {score_text(threshold)}; the highest is {score_text(highest)}{more}"
 
 
 def _bounded(text: str, longest: int) -> str:
-    """Far more than is shown, and no more, so that a huge text costs nothing."""
+    """The start and the end of a huge text, many times longer than what is shown, so that it is quick to process."""
     most = 10 * longest
     return text if len(text) <= 2 * most else f"{text[:most]}…{text[-most:]}"
 
@@ -150,7 +150,7 @@ def _one_line(text: str) -> str:
 
 
 def listed(words: list[str], conjunction: str) -> str:
-    """Words in a row.
+    """A list of words as part of a sentence.
 
     >>> listed(["MF", "FW", "DF"], "or")
     'MF, FW or DF'
@@ -158,15 +158,14 @@ def listed(words: list[str], conjunction: str) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
 
 
-def times(nats: float) -> str:
-    """A ratio of likelihoods in words, from its natural logarithm.
+def one_in(probability: float) -> str:
+    """A small probability in words.
 
-    >>> times(3.0), times(7.2), times(30.0)
-    ('20 times', '1,300 times', 'over a million times')
+    >>> one_in(0.06), one_in(0.00026), one_in(1e-9)
+    ('about 1 in 17', 'about 1 in 3,800', 'fewer than 1 in a million')
     """
-    if nats > math.log(MAX_RATIO):
-        return "over a million times"
-    ratio = math.exp(nats)
+    if probability < 1.0 / MAX_RATIO:
+        return "fewer than 1 in a million"
+    ratio = 1.0 / probability
     # Two significant digits are enough.
-    rounded = round(ratio, 1 - math.floor(math.log10(ratio)))
-    return f"{rounded:,.0f} times" if rounded >= 10 else f"{rounded:.1f} times"
+    return f"about 1 in {round(ratio, 1 - math.floor(math.log10(ratio))):,.0f}"

@@ -1,4 +1,4 @@
-"""How many threads."""
+"""The number of threads."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from joblib import cpu_count
 
 from paribus._common.validation import check_n_jobs
 
+# Each thread has scratch memory of its own.
 MAX_THREADS = 256
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """The number of threads: -1 (or None) is every core that this process may use, -2 all but one, and so on.
-
-    More than 256 are not started: each has scratch memory of its own.
-    """
+    """The number of threads: -1 (or None) means all cores that this process may use, -2 all but one, and so on."""
     if n_jobs is None:
         n_jobs = -1
     check_n_jobs(n_jobs)

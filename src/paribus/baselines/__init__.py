@@ -1,7 +1,7 @@
-"""What QCAD is compared with, all through one interface.
+"""Baseline detectors with a common interface.
 
-CAD, ROCOD and RIF know context; LoPAD predicts every variable from the others; IForest, LOF, KNN, SOD and HBOS see one
-table of features.
+CAD, ROCOD and RIF are contextual; LoPAD predicts every variable from the others; IForest, LOF, KNN, SOD and HBOS treat
+contextual and behavioral features alike.
 
 >>> from paribus import baselines
 >>> baselines.names()
@@ -23,21 +23,44 @@ from paribus.baselines.rocod import ROCOD
 __all__ = ["CAD", "HBOS", "KNN", "LOF", "RIF", "ROCOD", "SOD", "Baseline", "IForest", "LoPAD", "get", "names"]
 
 _REGISTRY: dict[str, type[Baseline]] = {
-    rival.__name__: rival for rival in (CAD, ROCOD, LoPAD, RIF, IForest, LOF, KNN, SOD, HBOS)
+    baseline.__name__: baseline for baseline in (CAD, ROCOD, LoPAD, RIF, IForest, LOF, KNN, SOD, HBOS)
 }
 
 
 def names() -> list[str]:
-    """The rivals, those that know context first."""
+    """The names of all baselines, contextual ones first.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> names()[:3]
+    ['CAD', 'ROCOD', 'LoPAD']
+    """
     return list(_REGISTRY)
 
 
 def get(name: str) -> type[Baseline]:
-    """A rival by its name."""
+    """The class of a baseline.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+
+    Returns
+    -------
+    type
+
+    Examples
+    --------
+    >>> get("ROCOD").__name__
+    'ROCOD'
+    """
     if name not in _REGISTRY:
         close = difflib.get_close_matches(name, _REGISTRY, n=1, cutoff=0.4)
-        raise ValueError(
-            f"there is no rival '{name}': {f'did you mean {close[0]!r}, or' if close else 'choose'} one of "
-            f"{', '.join(_REGISTRY)}?"
-        )
+        hint = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(_REGISTRY)}"
+        raise ValueError(f"there is no baseline '{name}': {hint}")
     return _REGISTRY[name]

@@ -1,4 +1,4 @@
-"""What all rivals share: the roles of columns, the encoding of rows, and the shape of the estimator."""
+"""The base class of the baselines: the roles of columns, the encoding of rows, and the estimator interface."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from paribus.tables.encoding import ContextEncoding, encode_behavior
 from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.table import Columns, Table
 
-# More categories of one column than this are too many to be told apart.
-MOST_CATEGORIES = 100
+# Categories of one column that are kept apart; rarer ones are merged.
+MAX_CATEGORIES = 100
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A table as the rivals take it: complete, and all numbers."""
+    """A table for the baselines: numeric, and without missing values."""
 
     context: Floats
-    """Numbers as they are, categories as codes (label encoding)."""
+    """[row][contextual feature]: numbers as they are, categories as codes."""
     categorical: npt.NDArray[np.bool_]
-    """Which contextual features are codes."""
+    """Whether each contextual feature is categorical."""
     behavior: Floats
-    """Each feature scaled to [0, 1]; a constant one is 0."""
+    """[row][behavioral feature], scaled to [0, 1]; a constant feature is 0."""
 
     def pooled(self, *, scale_context: bool) -> Floats:
-        """Context and behaviour side by side, the context scaled to [0, 1] as well if wanted."""
+        """Context and behavior side by side, with the context optionally scaled to [0, 1]."""
         return np.hstack([min_max(self.context) if scale_context else self.context, self.behavior])
 
     def design(self) -> Floats:
-        """The context as a regression takes it: numbers standardised, a column of 0 and 1 for each common category."""
+        """The design matrix of the context: standardized numbers, and an indicator for each common category."""
         columns = []
         for values, is_category in zip(self.context.T, self.categorical, strict=True):
             columns.append(indicators(merge_rare(values)) if is_category else standardize(values[:, None]))
@@ -44,25 +44,23 @@ class Rows:
 
 
 class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
-    """A rival: roles in, scores out.
-
-    A subclass has the method's own parameters and says how rows are scored.
+    """Base class of the baselines. A subclass adds the parameters of its method and scores rows.
 
     Parameters
     ----------
     contextual : list of names or positions
-        The columns that are circumstances: numbers or categories.
+        The contextual columns: numeric or categorical.
     behavioral : list of names or positions, optional
-        The columns that are behaviour: numbers. By default every other numeric column.
+        The behavioral columns: numeric. By default every other numeric column.
     categorical : list of names or positions, optional
-        Contextual columns of numbers that are categories. Text, categories and booleans always are.
+        Numeric contextual columns to treat as categorical. Text, categorical and boolean columns always are.
     random_state : int, RandomState or None
-        Seeds whatever the method draws.
+        The seed of the method's random draws.
 
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        Higher is more anomalous. The scale is the method's own.
+        The scores; higher is more anomalous. Their scale depends on the method.
     """
 
     def __init__(
@@ -86,6 +84,17 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table, without missing values.
         y : ignored
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from paribus import baselines, datasets
+        >>> cities = datasets.load("cities")
+        >>> baselines.ROCOD(cities.contextual, cities.behavioral).fit(cities.table).anomaly_scores_.shape
+        (16,)
         """
         self._check_parameters()
         table = Table(X)
@@ -96,20 +105,20 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Says which parameter is out of range, and what it may be."""
+        """Raises an error if a parameter is out of range."""
 
     @abstractmethod
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
         """The score of each row."""
 
-    def _smallest_table(self) -> int:
-        """How many rows the method needs."""
+    def _min_rows(self) -> int:
+        """The minimum number of rows that the method needs."""
         return 2
 
     def _read(self, table: Table, roles: Roles) -> Rows:
         name = type(self).__name__
-        if table.n_rows < self._smallest_table():
-            raise ValueError(f"{name} needs at least {self._smallest_table()} rows, and the table has {table.n_rows}")
+        if table.n_rows < self._min_rows():
+            raise ValueError(f"{name} needs at least {self._min_rows()} rows, but the table has {table.n_rows}")
         encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
         context = encoding.encode(table, roles.contextual)
         behavior = encode_behavior(table, roles.behavioral)
@@ -119,8 +128,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
             missing = np.flatnonzero(np.isnan(values))
             if missing.size:
                 raise ValueError(
-                    f"{name} needs complete rows: column {table.label(position)} misses a value in row {missing[0]}; "
-                    "fill it or drop the row"
+                    f"{name} needs complete rows, but column {table.label(position)} has no value in row {missing[0]}: "
+                    "fill it in or drop the row"
                 )
         return Rows(context, encoding.categorical.astype(np.bool_), min_max(behavior))
 
@@ -138,35 +147,37 @@ def min_max(values: Floats) -> Floats:
 
 
 def standardize(values: Floats) -> Floats:
-    """Each column with mean 0 and deviation 1; a constant one is 0.
+    """Each column with mean 0 and standard deviation 1; a constant one is 0.
 
     >>> standardize(np.array([[1.0, 5.0], [3.0, 5.0]]))
     array([[-1.,  0.],
            [ 1.,  0.]])
     """
-    # Squares of large numbers would overflow.
-    centred = min_max(values)
-    centred -= centred.mean(axis=0)
-    spread = centred.std(axis=0)
-    return np.asarray(centred / np.where(spread > 0, spread, 1.0))
+    # Scaled first, since squares of large numbers would overflow.
+    centered = min_max(values)
+    centered -= centered.mean(axis=0)
+    spread = centered.std(axis=0)
+    return np.asarray(centered / np.where(spread > 0, spread, 1.0))
 
 
-def merge_rare(codes: npt.NDArray[Any], most: int = MOST_CATEGORIES, fewest_rows: int = 1) -> npt.NDArray[np.int64]:
-    """Codes from 0 on, in the order of the given ones; categories that are not among the commonest share the last.
+def merge_rare(
+    codes: npt.NDArray[Any], max_categories: int = MAX_CATEGORIES, min_rows: int = 1
+) -> npt.NDArray[np.int64]:
+    """Renumbers codes from 0 in the same order; categories that are not among the most frequent share the last code.
 
-    A column of names, one per row, would otherwise make a matrix of rows x rows.
+    This keeps a column with a different name in each row from becoming a matrix of rows x rows.
 
-    >>> merge_rare(np.array([7, 7, 3, 3, 5, 9]), most=2)
+    >>> merge_rare(np.array([7, 7, 3, 3, 5, 9]), max_categories=2)
     array([1, 1, 0, 0, 2, 2])
     """
     _, category, n_rows = np.unique(codes, return_inverse=True, return_counts=True)
-    common = n_rows >= fewest_rows
-    common[np.argsort(-n_rows, kind="stable")[most:]] = False
+    common = n_rows >= min_rows
+    common[np.argsort(-n_rows, kind="stable")[max_categories:]] = False
     return np.asarray(np.where(common, np.cumsum(common) - 1, common.sum())[category])
 
 
 def indicators(codes: npt.NDArray[np.int64]) -> Floats:
-    """A column of 0 and 1 for each code from 0 on.
+    """One-hot encoding: a column of 0 and 1 for each code from 0 on.
 
     >>> indicators(np.array([1, 0, 1]))
     array([[0., 1.],

@@ -1,12 +1,11 @@
 """Conditional anomaly detection (Song, Wu, Jermaine and Ranka, 2007): GMM-CAD-Full.
 
-Contexts come from Gaussian components U, behaviours from Gaussian components V, and a context of U_i goes with a
-behaviour of V_j with probability p(V_j | U_i). All of it is learnt together, by expectation maximisation of the joint
-density
+Contexts come from Gaussian components U, behavior from Gaussian components V, and a context from U_i goes with behavior
+from V_j with probability p(V_j | U_i). Everything is learned together, by expectation maximization of the joint density
 
     f(x, y) = sum_i p(U_i) N(x; U_i) sum_j p(V_j | U_i) N(y; V_j),
 
-and a row is as anomalous as its behaviour is improbable given its context: -log f(y | x).
+and the score of a row is -log f(y | x): how improbable its behavior is given its context.
 """
 
 from __future__ import annotations
@@ -23,37 +22,37 @@ from paribus._common.validation import check_whole_number, is_number
 from paribus.baselines.base import Baseline, Rows, standardize
 from paribus.tables.table import Columns
 
-# A sum of products below this may have lost all its digits.
+# A sum of products below this may have lost all of its precision.
 VANISHING = 1e-200
 
 
 class CAD(Baseline):
-    """Conditional anomaly detection by Gaussian mixtures of contexts and behaviours, and a mapping between them.
+    """Conditional anomaly detection: Gaussian mixtures of context and behavior, and a mapping between them.
 
     Parameters
     ----------
     contextual, behavioral, categorical, random_state
-        As for every rival; see `Baseline`. Categories are used by their codes.
+        See `Baseline`. Categories are used by their codes.
     n_components : int
-        Gaussian components of the contexts, and as many of the behaviours. The QCAD paper uses 5, Song et al. 30.
+        The number of Gaussian components of the contexts, and of the behavior. The QCAD paper uses 5, Song et al. 30.
     n_restarts : int
-        How often the search starts, each time from other centres; the likeliest model wins.
+        The number of searches, each from other centers; the model with the highest likelihood is kept.
     max_iterations : int
-        The most steps of one search.
+        The maximum number of iterations of one search.
     tolerance : float
         A search ends when the mean log likelihood of a row grows by less than this.
     regularization : float
-        Keeps covariances from collapsing: a prior whose weight is that of this variance (features have variance 1) in a
-        component of average size.
+        Keeps covariances from collapsing: the variance that a prior adds to a component of average size (features have
+        variance 1).
 
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        Minus the log density of the behaviour given the context.
+        The negative log density of the behavior given the context.
     model_ : Model
-        What was learnt, in standardised units: `weights`, `contexts`, `behaviors`, and `mapping`, p(V_j | U_i).
+        The fitted model, in standardized units: `weights`, `contexts`, `behaviors`, and `mapping`, p(V_j | U_i).
     log_likelihoods_ : list of float
-        The penalised log likelihood at each step of the search that won; it never decreases.
+        The penalized log likelihood at each iteration of the best search; it never decreases.
 
     Examples
     --------
@@ -92,14 +91,14 @@ class CAD(Baseline):
             if not (is_number(value) and 0 < value < np.inf):
                 raise ValueError(f"{name} is {value!r}: it must be a number above 0")
 
-    def _smallest_table(self) -> int:
+    def _min_rows(self) -> int:
         return max(2, self.n_components)
 
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
         x, y = standardize(rows.context), standardize(rows.behavior)
         prior = self.regularization * len(x) / self.n_components
         best = -np.inf
-        # The matrices are thin: threads would only wait for each other.
+        # The matrices are so thin that threads would only wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
             for _ in range(self.n_restarts):
                 model, path = self._search(Model.start(x, y, self.n_components, prior, random), x, y)
@@ -108,7 +107,7 @@ class CAD(Baseline):
             return -self.model_.log_conditional(x, y)
 
     def _search(self, model: Model, x: Floats, y: Floats) -> tuple[Model, list[float]]:
-        """The model that steps from this one lead to, and the objective on the way."""
+        """Iterates from a model; returns the last model, and the objective at each iteration."""
         path: list[float] = []
         for _ in range(self.max_iterations):
             improved, objective = model.step(x, y)
@@ -128,20 +127,20 @@ class Gaussians:
 
     @classmethod
     def estimate(cls, rows: Floats, shares: Floats, prior: float) -> Gaussians:
-        """The likeliest components, given each row's share in each of them."""
+        """The components with the highest likelihood, given each row's share in each of them."""
         means, covariances = [], []
         for share in shares.T:
-            # A component that lost all its rows becomes one that is as wide as the prior makes it.
+            # A component without rows gets the covariance of the prior.
             size = max(share.sum(), 1e-8)
             mean = share @ rows / size
-            centred = rows - mean
-            scatter = (centred * share[:, None]).T @ centred
+            centered = rows - mean
+            scatter = (centered * share[:, None]).T @ centered
             means.append(mean)
             covariances.append((scatter + prior * np.eye(rows.shape[1])) / size)
         return cls(np.array(means), np.array(covariances))
 
     def log_density(self, rows: Floats) -> Floats:
-        """Rows x components."""
+        """The log density of rows x components."""
         result = np.empty((len(rows), len(self.means)))
         for j, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
             root = np.linalg.cholesky(covariance)
@@ -150,13 +149,13 @@ class Gaussians:
         return np.asarray(result - 0.5 * rows.shape[1] * np.log(2 * np.pi))
 
     def log_prior(self, prior: float) -> float:
-        """What collapsed covariances cost."""
+        """The log density of the prior, which penalizes small covariances."""
         return -0.5 * prior * float(sum(np.trace(np.linalg.inv(covariance)) for covariance in self.covariances))
 
 
 @dataclass(frozen=True)
 class Model:
-    """The joint density of contexts x and behaviours y."""
+    """The joint density of contexts x and behavior y."""
 
     weights: Floats
     contexts: Gaussians
@@ -166,14 +165,14 @@ class Model:
 
     @classmethod
     def start(cls, x: Floats, y: Floats, n_components: int, prior: float, random: np.random.RandomState) -> Model:
-        """Every row belongs to the nearest of some rows that lie far from each other."""
+        """The initial model, in which every row belongs to the nearest of the centers that k-means++ draws."""
         u, v = (_nearest_center(rows, n_components, random) for rows in (x, y))
         return cls.estimate(x, y, u, v, u.T @ v, prior)
 
     @classmethod
     def estimate(cls, x: Floats, y: Floats, u: Floats, v: Floats, pairs: Floats, prior: float) -> Model:
-        """The likeliest model, given the rows' shares in U, in V, and their sums for each pair of them."""
-        # The tiny number keeps the mapping of an empty component defined.
+        """The model with the highest likelihood, given the shares of rows in U and V, and the sums for each pair."""
+        # The tiny constant keeps the mapping of an empty component defined.
         mapping = (pairs + 1e-300) / (pairs + 1e-300).sum(axis=1, keepdims=True)
         return cls(
             pairs.sum(axis=1) / len(x),
@@ -184,7 +183,7 @@ class Model:
         )
 
     def step(self, x: Floats, y: Floats) -> tuple[Model, float]:
-        """One round of expectation and maximisation: the next model, and the objective of this one."""
+        """One iteration of expectation maximization: the next model, and the objective of this one."""
         log_x, log_y = self._log_context(x), self.behaviors.log_density(y)
         log_joint, u, v, pairs = _shares(log_x, log_y, self.mapping)
         penalty = self.contexts.log_prior(self.prior) + self.behaviors.log_prior(self.prior)
@@ -197,7 +196,7 @@ class Model:
         return log_joint - _log_sum(log_x)
 
     def _log_context(self, x: Floats) -> Floats:
-        # A component without rows has no weight: its logarithm is minus infinity.
+        # A component without rows has weight 0, whose logarithm is minus infinity.
         with np.errstate(divide="ignore"):
             return self.contexts.log_density(x) + np.log(self.weights)
 
@@ -209,10 +208,10 @@ def _nearest_center(rows: Floats, n_centers: int, random: np.random.RandomState)
 
 
 def _shares(log_x: Floats, log_y: Floats, mapping: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """The logarithm of f(x, y) for each row, its shares in the components U and V, and the sums of its shares in pairs.
+    """The logarithm of f(x, y) for each row, its shares in the components U and V, and the sums of shares in pairs.
 
-    The sum over pairs is a product of matrices once both factors are scaled to a largest value of 1. Where the likely
-    U and V of a row do not go together, that sum may vanish; those rows are done pair by pair in logarithms.
+    The sum over pairs is a matrix product once both factors are scaled to a maximum of 1. For a row whose likely U and
+    V do not go together, that sum may underflow; such rows are computed pair by pair in logarithms.
     """
     highest_x, highest_y = log_x.max(axis=1, keepdims=True), log_y.max(axis=1, keepdims=True)
     from_x, from_y = np.exp(log_x - highest_x), np.exp(log_y - highest_y)

@@ -1,7 +1,7 @@
 """LoPAD, the local prediction approach to anomaly detection (Lu, Liu, Li, Le and Liu, 2020).
 
-Each variable, contextual or behavioural, is predicted from its Markov blanket by bagged regression trees. How far a row
-is from that prediction becomes a z-score; those below zero are pruned to zero, and the rest add up.
+Each variable, contextual or behavioral, is predicted from its Markov blanket by bagged regression trees. A row's
+deviation from the prediction becomes a z-score; the score of the row is the sum of its positive z-scores.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from paribus.tables.table import Columns
 class LoPAD(Baseline):
     """Local prediction: every variable from its Markov blanket.
 
-    The roles of columns do not matter to it, as in the original. A variable without a blanket is expected to be at its
-    mean. A category deviates by one minus the probability that it was given. Predictions are out of bag: trees that
-    have seen a row expect what it did.
+    As in the original, the roles of columns do not matter. A variable without a blanket is predicted by its mean. A
+    category deviates by one minus its predicted probability. Predictions are out of bag, since trees that have seen a
+    row would reproduce it.
 
     Parameters
     ----------
     contextual, behavioral, categorical, random_state
-        As for every rival; see `Baseline`.
+        See `Baseline`.
     n_trees : int
-        Bags, each with one tree; 200 in the paper.
+        The number of trees, each grown on a bootstrap sample; 200 in the paper.
     min_samples_leaf : int
-        The smallest leaf of a tree.
+        The minimum number of rows in a leaf.
     significance : float
-        The level of the tests of independence that find the blankets.
+        The significance level of the independence tests that find the blankets.
     n_jobs : int
-        Threads; -1 for as many as there are cores.
+        The number of threads; -1 for all cores.
 
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
         The sum of the pruned z-scores.
     blankets_ : list of lists of int
-        The Markov blanket of each variable: contextual ones first, then behavioural ones, counted from 0.
+        The Markov blanket of each variable. Variables are numbered from 0, contextual ones before behavioral ones.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class LoPAD(Baseline):
         self, table: Floats, variable: int, is_category: bool, blanket: list[int], random: np.random.RandomState
     ) -> Floats:
         values = table[:, variable]
-        # Without a blanket, a constant predicts as well as anything.
+        # Without a blanket, the trees get a constant feature and predict the mean.
         features = table[:, blanket] if blanket else np.zeros((len(table), 1))
         trees = Bagging(self.n_trees if blanket else 1, self.min_samples_leaf, resolve_n_jobs(self.n_jobs))
         if is_category:
@@ -102,7 +102,7 @@ class LoPAD(Baseline):
 
 
 def pruned_z_scores(deviations: Floats) -> Floats:
-    """How many standard deviations each is above their mean; 0 if it is below.
+    """The z-scores of deviations, with negative ones set to 0.
 
     >>> pruned_z_scores(np.array([0.0, 0.0, 3.0]))
     array([0.        , 0.        , 1.41421356])

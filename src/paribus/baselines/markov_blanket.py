@@ -1,7 +1,8 @@
 """Markov blankets by Fast-IAMB (Yaramakala and Margaritis, 2005).
 
-A variable's Markov blanket is the smallest set of others that makes all the rest irrelevant to it. Fast-IAMB grows a
-candidate set by many variables at a time, strongest first, and shrinks it again, until nothing is left to add.
+The Markov blanket of a variable is the smallest set of other variables given which it is independent of all the rest.
+Fast-IAMB grows a candidate set by several variables at a time, strongest first, and shrinks it again, until nothing is
+left to add.
 """
 
 from __future__ import annotations
@@ -15,33 +16,35 @@ from scipy.special import erfc, gammaincc
 from paribus._common.arrays import Floats
 from paribus.baselines.base import indicators, merge_rare, standardize
 
-# A category has an indicator of its own if it is among this many commonest ones and not rare; the others share one.
-MOST_INDICATORS = 40
-FEWEST_ROWS = 5
-# A direction with less variance than this is one that the variables given already determine.
-NEGLIGIBLE = 1e-8
+# The most frequent categories that get their own indicator; the others share one.
+MAX_INDICATORS = 40
+# The number of rows that a category needs for its own indicator.
+MIN_CATEGORY_ROWS = 5
+# A direction with less variance than this is determined by the variables that are conditioned on.
+NEGLIGIBLE_VARIANCE = 1e-8
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """A test of whether two variables are independent given others, from the correlations of a table.
+    """A test of conditional independence of two variables given others, from the correlations of a table.
 
-    Numbers are taken as jointly Gaussian: Fisher's z of the partial correlation. A category is a group of indicators,
-    so that the order of its codes does not matter: Bartlett's test of canonical correlations, which is that of the
-    partial correlation for groups of one.
+    For numbers, which are assumed to be jointly Gaussian, it is Fisher's z test of the partial correlation. A
+    categorical variable is a group of indicators, so that the order of its codes does not matter; the test is then
+    Bartlett's test of canonical correlations, which for groups of one column tests the partial correlation.
     """
 
     correlations: Floats
+    """The correlations of all columns, including indicators."""
     groups: list[npt.NDArray[np.int64]]
-    """The columns of the correlations that belong to each variable."""
+    """The columns of each variable."""
     n_rows: int
+    """The number of rows behind the correlations."""
 
     @classmethod
     def of(cls, table: Floats, categorical: npt.NDArray[np.bool_]) -> Dependence:
         """The test for the columns of a table."""
         parts = [
-            # The last indicator is implied by the others: left out, it costs the test no rows.
-            indicators(merge_rare(column, MOST_INDICATORS, FEWEST_ROWS))[:, :-1] if is_category else column[:, None]
+            _indicators(column) if is_category else column[:, None]
             for column, is_category in zip(table.T, categorical, strict=True)
         ]
         columns = standardize(np.hstack(parts))
@@ -50,7 +53,7 @@ class Dependence:
         return cls(columns.T @ columns / len(table), groups, len(table))
 
     def p_values(self, target: int, others: list[int], given: list[int]) -> Floats:
-        """The probability, for each other variable, of so strong a dependence by chance."""
+        """For each other variable, the p-value of its dependence on the target given some variables."""
         n_given = sum(len(self.groups[g]) for g in given)
         left = self._without(given)
         result = np.ones(len(others))
@@ -74,37 +77,47 @@ class Dependence:
         return result
 
     def can_test(self, given: list[int]) -> bool:
-        """Whether there are enough rows to condition on so many columns."""
+        """Whether there are enough rows to condition on these variables."""
         return self.n_rows - sum(len(self.groups[g]) for g in given) > 3
 
     def _without(self, given: list[int]) -> Floats:
-        """The covariances that are left when the given variables are known."""
+        """The conditional covariances of all columns given some variables."""
         if not given:
             return self.correlations
         known = np.concatenate([self.groups[g] for g in given])
         cross = self.correlations[:, known]
-        inverse = np.linalg.pinv(self.correlations[np.ix_(known, known)], rcond=NEGLIGIBLE, hermitian=True)
+        inverse = np.linalg.pinv(self.correlations[np.ix_(known, known)], rcond=NEGLIGIBLE_VARIANCE, hermitian=True)
         return np.asarray(self.correlations - cross @ inverse @ cross.T)
 
     def _whiten(self, covariances: Floats, variable: int) -> tuple[npt.NDArray[np.int64], Floats]:
-        """A variable's columns, and combinations of them with variance 1."""
+        """The columns of a variable, and uncorrelated combinations of them with variance 1."""
         columns = self.groups[variable]
         values, vectors = np.linalg.eigh(covariances[np.ix_(columns, columns)])
-        kept = values > NEGLIGIBLE
+        kept = values > NEGLIGIBLE_VARIANCE
         return columns, vectors[:, kept] / np.sqrt(values[kept])
 
 
+def _indicators(codes: Floats) -> Floats:
+    # The last indicator is implied by the others; leaving it out saves a degree of freedom.
+    return indicators(merge_rare(codes, MAX_INDICATORS, MIN_CATEGORY_ROWS))[:, :-1]
+
+
 def fast_iamb(test: Dependence, target: int, significance: float = 0.05) -> list[int]:
-    """The Markov blanket of a variable, in ascending order.
+    """Finds the Markov blanket of a variable.
 
     Parameters
     ----------
     test : Dependence
-        The test of independence.
+        The test of conditional independence.
     target : int
         The variable.
     significance : float
-        Variables whose dependence is more probable than this by chance are independent.
+        The significance level of the tests.
+
+    Returns
+    -------
+    list of int
+        The variables of the blanket, in ascending order.
 
     Examples
     --------
@@ -120,7 +133,7 @@ def fast_iamb(test: Dependence, target: int, significance: float = 0.05) -> list
     blanket: list[int] = []
     seen: set[frozenset[int]] = set()
     while frozenset(blanket) not in seen:
-        # Tests that contradict each other could go on for ever.
+        # Contradictory tests could alternate forever, so the loop ends when a set recurs.
         seen.add(frozenset(blanket))
         blanket = _shrink(test, target, _grow(test, target, blanket, variables, significance), significance)
     return sorted(blanket)
@@ -130,7 +143,7 @@ def _grow(test: Dependence, target: int, blanket: list[int], variables: list[int
     outside = [v for v in variables if v not in blanket]
     p_values = test.p_values(target, outside, blanket)
     grown = list(blanket)
-    # A stable sort: among equals, the first column.
+    # The sort is stable: among equal p-values, the first column comes first.
     for i in np.argsort(p_values, kind="stable"):
         if p_values[i] > significance or not test.can_test([*grown, outside[i]]):
             break

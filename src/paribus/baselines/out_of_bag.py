@@ -1,4 +1,4 @@
-"""What bagged trees expect of a row that they have not seen."""
+"""Out-of-bag predictions of bagged trees."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from paribus._common.arrays import Floats
 
 @dataclass(frozen=True)
 class Bagging:
-    """Trees, each grown on a bootstrap of the rows with all features at every split.
+    """Trees, each grown on a bootstrap sample of the rows, with all features at every split.
 
-    Only trees whose bootstrap left a row out are asked about it.
+    A row is predicted only by trees whose bootstrap sample does not contain it.
     """
 
     n_trees: int
@@ -25,14 +25,14 @@ class Bagging:
     n_jobs: int = 1
 
     def expected_values(self, features: Floats, target: Floats, random: np.random.RandomState) -> Floats:
-        """The mean prediction for each row; the overall mean if all trees have seen it."""
+        """The mean prediction for each row; the overall mean for a row that all trees have seen."""
         forest = self._grow(RandomForestRegressor, features, target, random)
         return np.asarray(np.where(_ever_left_out(forest), forest.oob_prediction_, target.mean()))
 
     def probability_of_actual(
         self, features: Floats, codes: npt.NDArray[np.int64], random: np.random.RandomState
     ) -> Floats:
-        """The probability of the category that each row has; its overall share if all trees have seen the row."""
+        """The predicted probability of each row's category; its overall share for a row that all trees have seen."""
         forest = self._grow(RandomForestClassifier, features, codes, random)
         columns = np.searchsorted(forest.classes_, codes)
         probabilities = forest.oob_decision_function_[np.arange(len(codes)), columns]
@@ -48,10 +48,10 @@ class Bagging:
             n_jobs=self.n_jobs,
             random_state=random,
         )
-        # Rows that all trees have seen have no prediction: scikit-learn warns, or divides 0 by 0.
+        # For rows that all trees have seen, scikit-learn warns or divides 0 by 0.
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):
             warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
-            # A category per row is what a column of names looks like, and no trouble.
+            # A column with a different name in each row has many classes, which is harmless.
             warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
             return forest.fit(features, target)
 

@@ -1,6 +1,6 @@
-"""Detectors that know no context: PyOD's, on contextual and behavioural features together.
+"""Detectors of PyOD that do not distinguish context from behavior.
 
-Their settings are PyOD's defaults, as in the QCAD paper. PyOD comes with `pip install 'paribus[bench]'`.
+Their settings are PyOD's defaults, as in the QCAD paper. PyOD is installed by `pip install 'paribus[bench]'`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from paribus.tables.table import Columns
 
 
 class Pooled(Baseline):
-    """A detector of PyOD's.
+    """Base class of PyOD's detectors, on contextual and behavioral features together.
 
     Parameters
     ----------
     contextual, behavioral, categorical, random_state
-        As for every rival; see `Baseline`. Categories are used by their codes.
+        See `Baseline`. Categories are used by their codes.
     scale_context : bool, optional
-        Whether the context is scaled to [0, 1] as behaviour is. The paper leaves it as it comes, so that the feature
-        with the largest numbers decides who is near. By default what suits the detector: True for all but HBOS.
+        Whether the context is scaled to [0, 1], as behavior is. The paper does not scale it, so that the feature with
+        the largest numbers dominates all distances. The default suits the detector: True for all except for HBOS.
     """
 
     _scales_context = True
@@ -55,18 +55,18 @@ class Pooled(Baseline):
 
     @abstractmethod
     def _detector(self, random: np.random.RandomState) -> Any:
-        """PyOD's detector, not fitted."""
+        """The unfitted PyOD detector."""
 
 
 class IForest(Pooled):
-    """Isolation forest (Liu, Ting and Zhou, 2008): rows that few random cuts set apart.
+    """Isolation forest (Liu, Ting and Zhou, 2008): rows that few random splits isolate.
 
     Parameters
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
     n_trees : int
-        Trees of the forest.
+        The number of trees.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class IForest(Pooled):
 
 
 class _Neighbors(Pooled):
-    """A detector that looks at a row's nearest neighbours."""
+    """Base class of detectors that use the nearest neighbors of a row."""
 
-    _usual_neighbors = 20
+    _default_neighbors = 20
 
     def __init__(
         self,
@@ -116,22 +116,22 @@ class _Neighbors(Pooled):
         super()._check_parameters()
         check_whole_number("n_neighbors", self._neighbors(), 1)
 
-    def _smallest_table(self) -> int:
+    def _min_rows(self) -> int:
         return self._neighbors() + 1
 
     def _neighbors(self) -> int:
-        return self._usual_neighbors if self.n_neighbors is None else self.n_neighbors
+        return self._default_neighbors if self.n_neighbors is None else self.n_neighbors
 
 
 class LOF(_Neighbors):
-    """Local outlier factor (Breunig et al., 2000): rows whose neighbours live in denser places.
+    """Local outlier factor (Breunig et al., 2000): rows whose neighbors are in denser regions.
 
     Parameters
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
     n_neighbors : int, optional
-        Neighbours; by default 20.
+        The number of neighbors; by default 20.
     """
 
     def _detector(self, random: np.random.RandomState) -> Any:
@@ -139,19 +139,19 @@ class LOF(_Neighbors):
 
 
 class SOD(_Neighbors):
-    """Subspace outlier degree (Kriegel et al., 2009): rows off the axis-parallel subspace of their neighbours.
+    """Subspace outlier degree (Kriegel et al., 2009): rows outside the axis-parallel subspace of their neighbors.
 
     Parameters
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
     n_neighbors : int, optional
-        Neighbours; half of them, those that share most neighbours with the row, make the subspace. By default 20.
+        The number of neighbors; by default 20. The half that shares most neighbors with the row spans the subspace.
     """
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        # Of fewer, half is no subspace.
+        # Half of fewer neighbors does not span a subspace.
         check_whole_number("n_neighbors", self._neighbors(), 4)
 
     def _detector(self, random: np.random.RandomState) -> Any:
@@ -159,33 +159,32 @@ class SOD(_Neighbors):
 
 
 class KNN(_Neighbors):
-    """Distance to the k-th nearest neighbour (Angiulli and Pizzuti, 2002).
+    """k nearest neighbors (Angiulli and Pizzuti, 2002): rows that are far from their k-th nearest neighbor.
 
     Parameters
     ----------
     contextual, behavioral, categorical, scale_context, random_state
         See `Pooled`.
     n_neighbors : int, optional
-        k; by default 5.
+        The number of neighbors, k; by default 5.
     """
 
-    _usual_neighbors = 5
+    _default_neighbors = 5
 
     def _detector(self, random: np.random.RandomState) -> Any:
         return _pyod("knn", "KNN")(n_neighbors=self._neighbors())
 
 
 class HBOS(Pooled):
-    """Histogram-based outlier score (Goldstein and Dengel, 2012): rows in the thin bins of many features.
+    """Histogram-based outlier score (Goldstein and Dengel, 2012): rows in sparse bins of many features.
 
     Parameters
     ----------
     contextual, behavioral, categorical, scale_context, random_state
-        See `Pooled`.
-        The context stays as it comes by default: PyOD adds a constant to each bin's density, so that features with
-        large numbers hardly count, and what counts is behaviour. That finds more.
+        See `Pooled`. By default the context is not scaled: PyOD adds a constant to the density of each bin, so that
+        features with large numbers hardly count, and behavior dominates. This finds more anomalies.
     n_bins : int
-        Bins of each feature's histogram.
+        The number of bins of each histogram.
     """
 
     _scales_context = False

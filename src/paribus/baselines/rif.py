@@ -1,4 +1,4 @@
-"""The residual isolation forest (2025): isolates what the context does not explain."""
+"""The residual isolation forest (2025): an isolation forest on what the context does not explain."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from paribus.tables.table import Columns
 
 
 class RIF(Baseline):
-    """Residual isolation forest: a random forest expects each behaviour, an isolation forest looks at what is left.
+    """Residual isolation forest: random forests predict the behavior, an isolation forest scores the residuals.
 
     Parameters
     ----------
     contextual, behavioral, categorical, random_state
-        As for every rival; see `Baseline`. Categories are used by their codes.
+        See `Baseline`. Categories are used by their codes.
     n_trees : int
-        Trees of the random forest of each behaviour. Residuals are out of bag.
+        The number of trees of the random forest of each behavioral feature. Residuals are out of bag.
     n_isolation_trees : int
-        Trees of the isolation forest.
+        The number of trees of the isolation forest.
     min_samples_leaf : int
-        The smallest leaf of the random forests.
+        The minimum number of rows in a leaf of the random forests.
     n_jobs : int
-        Threads; -1 for as many as there are cores.
+        The number of threads; -1 for all cores.
 
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        The isolation forest's score, from 0 to 1.
-    residuals_ : array of shape (rows, behavioural features)
-        Behaviour, scaled to [0, 1], minus what was expected.
+        The score of the isolation forest, from 0 to 1.
+    residuals_ : array of shape (rows, behavioral features)
+        Behavior, scaled to [0, 1], minus its prediction.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class RIF(Baseline):
 
     def _score(self, rows: Rows, random: np.random.RandomState) -> Floats:
         trees = Bagging(self.n_trees, self.min_samples_leaf, resolve_n_jobs(self.n_jobs))
-        # scikit-learn's trees know single precision: what is a day in a date is lost in it, unless it is scaled.
+        # scikit-learn's trees use single precision, in which the days of unscaled timestamps would be lost.
         context = min_max(rows.context)
         expected = [trees.expected_values(context, behavior, random) for behavior in rows.behavior.T]
         self.residuals_ = rows.behavior - np.column_stack(expected)

@@ -1,12 +1,12 @@
 """Robust contextual outlier detection (Liang and Parthasarathy, 2016).
 
-A row's behaviour is expected to be the mean of its contextual neighbours' (local), and what a regression on the context
-says (global). The more neighbours, the more the local mean counts:
+The expected behavior of a row combines the mean of its contextual neighbors (local) with a regression on the context
+(global). The more neighbors there are, the more the local mean counts:
 
-    expected = a * local + (1 - a) * global,   a = sqrt(neighbours / most neighbours of any row).
+    expected = a * local + (1 - a) * global,   a = sqrt(neighbors / maximum number of neighbors of any row).
 
-The score is the squared deviation from it, summed over features, each weighted by how much of its variance is expected
-(its coefficient of determination, not below 0).
+The score is the sum over features of the squared deviations from it, weighted by the coefficient of determination of
+the feature (at least 0).
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from paribus._common.validation import check_choice, is_number
 from paribus.baselines.base import Baseline, Rows
 from paribus.tables.table import Columns
 
-# Distances that are held at a time.
-BLOCK = 2**22
+# The number of distances in memory at a time.
+BLOCK_SIZE = 2**22
 GLOBAL_MODELS = ("linear", "ridge", "tree")
 
 
 class ROCOD(Baseline):
-    """Robust contextual outlier detection: neighbours where there are some, a regression where there are none.
+    """Robust contextual outlier detection: neighbors where there are some, a regression where there are none.
 
     Parameters
     ----------
     contextual, behavioral, categorical, random_state
-        As for every rival; see `Baseline`.
+        See `Baseline`.
     neighbor_distance : float
-        Rows up to this Gower distance in context are neighbours. Liang and Parthasarathy leave it open. The QCAD paper
-        says 0.9, which makes nearly everybody a neighbour of everybody; docs/results.md compares.
+        Rows within this Gower distance in context are neighbors. Liang and Parthasarathy do not specify it. The QCAD
+        paper uses 0.9, which makes nearly all rows neighbors; the results page compares both.
     global_model : {"linear", "ridge", "tree"}
-        The regression of behaviour on context. Categories are columns of 0 and 1 for it.
+        The regression of behavior on context, in which categories are one-hot encoded.
 
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
         The weighted sum of squared deviations.
     n_neighbors_ : array of shape (rows,)
-        How many neighbours each row has.
-    feature_weights_ : array of shape (behavioural features,)
-        How much each feature's deviations count.
+        The number of neighbors of each row.
+    feature_weights_ : array of shape (behavioral features,)
+        The weight of each feature's deviations.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class ROCOD(Baseline):
         models = {
             "linear": LinearRegression(),
             "ridge": Ridge(),
-            # A tree that is grown to single rows expects whatever they did.
+            # A tree grown to single rows would reproduce them.
             "tree": DecisionTreeRegressor(min_samples_leaf=10, random_state=random),
         }
         global_behavior = models[self.global_model].fit(design, behavior).predict(design).reshape(behavior.shape)
@@ -90,7 +90,7 @@ class ROCOD(Baseline):
         )
         deviations = squared_deviations(behavior, self.n_neighbors_, local_behavior, global_behavior)
         weights = explained_share(behavior, deviations)
-        # If nothing is expected better than by the mean, all features count alike: equal scores would help nobody.
+        # If no feature is predicted better than by its mean, all get the same weight, since equal scores are useless.
         self.feature_weights_ = weights if weights.any() else np.ones_like(weights)
         return np.asarray(deviations @ self.feature_weights_)
 
@@ -98,7 +98,7 @@ class ROCOD(Baseline):
 def neighbor_means(
     context: Floats, categorical: npt.NDArray[np.bool_], behavior: Floats, distance: float
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """How many other rows are within a Gower distance, and their mean behaviour (0 if there are none).
+    """The number of other rows within a Gower distance of each row, and their mean behavior (0 if there are none).
 
     >>> context, behavior = np.array([[0.0], [1.0], [10.0]]), np.array([[5.0], [7.0], [9.0]])
     >>> neighbor_means(context, np.array([False]), behavior, 0.1)
@@ -109,14 +109,14 @@ def neighbor_means(
     numbers = context / np.where(~categorical & (width > 0), width, 1.0)
     counts = np.empty(n_rows, dtype=np.int64)
     sums = np.empty_like(behavior)
-    size = max(1, BLOCK // n_rows)
+    size = max(1, BLOCK_SIZE // n_rows)
     for start in range(0, n_rows, size):
         block = np.arange(start, min(start + size, n_rows))
         total = np.zeros((len(block), n_rows))
         for column, is_category in zip(numbers.T, categorical, strict=True):
             difference = column[block, None] - column
             total += difference != 0 if is_category else np.abs(difference)
-        # The threshold is a round number, and so are many distances: rounding must not decide.
+        # Many distances equal the threshold, so the tolerance keeps rounding errors from deciding.
         near = total <= (distance + 1e-12) * n_features
         near[np.arange(len(block)), block] = False
         counts[block] = near.sum(axis=1)
@@ -127,13 +127,13 @@ def neighbor_means(
 def squared_deviations(
     behavior: Floats, n_neighbors: npt.NDArray[np.int64], local_behavior: Floats, global_behavior: Floats
 ) -> Floats:
-    """How far behaviour is from what is expected, squared."""
+    """The squared deviations of behavior from what is expected."""
     local_share = np.sqrt(n_neighbors / max(1, n_neighbors.max()))[:, None]
     return np.asarray(np.square(behavior - local_share * local_behavior - (1 - local_share) * global_behavior))
 
 
 def explained_share(behavior: Floats, deviations: Floats) -> Floats:
-    """The coefficient of determination of each feature, not below 0; 0 for a constant one."""
+    """The coefficient of determination of each feature, at least 0; 0 for a constant feature."""
     variance = np.square(behavior - behavior.mean(axis=0)).sum(axis=0)
     unexplained = deviations.sum(axis=0) / np.where(variance > 0, variance, 1.0)
     return np.where(variance > 0, np.maximum(1 - unexplained, 0.0), 0.0)

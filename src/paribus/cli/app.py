@@ -1,4 +1,4 @@
-"""`paribus` in the shell. Whatever a command needs is imported when it runs: the help must not wait for it."""
+"""The commands and their help. What a command needs is imported when it runs, so that the help appears quickly."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from paribus.cli.groups import takes
 from paribus.cli.signals import loading
 from paribus.cli.streams import forget, open_closed_streams
 
-# Plain help: with frames around it, it takes twice as long to appear.
+# Plain help, because help with frames takes twice as long to appear.
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(bench.app, name="bench")
 
-Top = Annotated[int, typer.Option(metavar="N", min=1, help="How many of the highest scores to show.")]
+Top = Annotated[int, typer.Option(metavar="N", min=1, help="How many rows to show, highest scores first.")]
 Out = Annotated[
     Path | None,
-    typer.Option(metavar="PATH", help="Write the scores of all rows here: .csv, .tsv, .parquet or .jsonl."),
+    typer.Option(metavar="PATH", help="Write the scores of all rows to this file: .csv, .tsv, .parquet or .jsonl."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-# Any other mistake is a bug, and its traceback is wanted.
+# Errors of the user. Any other exception is a bug, and its traceback is shown.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EBADF)
 INTERRUPTED = 128 + signal.SIGINT
-# Usage errors are click's, which typer has had inside of it for some time: this is where it is in both.
+# click's UsageError: older versions of typer import click, newer ones include a copy of it, and this finds either.
 USAGE_ERROR: Any = typer.BadParameter.__mro__[2]
 
 
-# What `--debug` says, wherever it stands.
+# Set by `--debug`, which may come before or after the command.
 _settings = SimpleNamespace(debug=False)
 
 
@@ -56,14 +56,12 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def paribus(
-    debug: Annotated[
-        bool, typer.Option("--debug", callback=_debug, help="Show where in the code an error comes from.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", callback=_debug, help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Finds the rows of a table that are unusual given their context, and says why.
+    """Find the rows of a table that are unusual given their context, and explain why.
 
     \b
     paribus demo
@@ -79,7 +77,7 @@ def detect(
     roles: options.RoleOptions,
     out: Out = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Write a page for people here, as one HTML file.")
+        Path | None, typer.Option(metavar="PATH", help="Write a report to this file, as a single HTML page.")
     ] = None,
     top: Top = 10,
     as_json: AsJson = False,
@@ -88,7 +86,7 @@ def detect(
 ) -> None:
     """Find the rows that are unusual given their context.
 
-    Without --context it lists the columns, and says how to go on.
+    Without --context, this lists the columns and suggests a command.
 
     \b
     paribus detect days.csv
@@ -107,15 +105,20 @@ def detect(
 def explain(
     source: options.Source,
     row: Annotated[
-        str, typer.Option("--row", "-r", metavar="ROW", help="The row: its name with --id, else its number from 0.")
+        str,
+        typer.Option(
+            "--row", "-r", metavar="ROW", help="The row to explain: its name with --id, otherwise its number, from 0."
+        ),
     ],
     roles: options.RoleOptions,
     plots: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Save the pictures of the explanation here.")
+        Path | None, typer.Option(metavar="FOLDER", help="Save the pictures of the explanation in this folder.")
     ] = None,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", metavar="FORMAT", help="svg, png or pdf; can be repeated.  [default: svg,png]"),
+        typer.Option(
+            "--format", metavar="FORMAT", help="Picture format: svg, png or pdf; can be repeated.  [default: svg,png]"
+        ),
     ] = None,
     as_json: AsJson = False,
     *,
@@ -141,9 +144,9 @@ def fit(
     *,
     parameters: dict[str, Any],
 ) -> None:
-    """Learn from a table and save the model, for `paribus score`.
+    """Fit a model to a table and save it for `paribus score`.
 
-    The file holds the rows of the table: share it only with those who may see them.
+    The file contains the rows of the table: share it only with people who may see them.
 
     \b
     paribus fit days.csv --context month,elevation --behavior rain,wind --model days.paribus
@@ -156,17 +159,18 @@ def fit(
 @app.command()
 @takes(source=options.source)
 def score(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that `paribus fit` saved.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by `paribus fit`.")],
     source: options.Source,
     id: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column that names rows.  [default: their number, from 0]")
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names the rows.  [default: numbers from 0]"),
     ] = None,
     out: Out = None,
     top: Top = 10,
     as_json: AsJson = False,
-    n_jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for as many as there are cores.")] = -1,
+    n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
 ) -> None:
-    """Score other rows against a saved model.
+    """Score new rows with a saved model.
 
     \b
     paribus score days.paribus tomorrow.csv --out scores.csv
@@ -182,7 +186,7 @@ def demo(
         "paribus-demo.html"
     ),
 ) -> None:
-    """Show the strangest days of a bundled table, and write a report."""
+    """Find unusual days in a bundled table, and write a report."""
     with loading():
         from paribus.cli.demo import run
         from paribus.cli.outputs import check_report
@@ -192,12 +196,12 @@ def demo(
 
 @app.command()
 def datasets() -> None:
-    """List the data sets that paribus.datasets.load takes."""
+    """List the data sets that paribus.datasets.load can load."""
     from paribus.cli.printing import print_table
     from paribus.datasets import summaries
 
     print_table(
-        ["name", "rows", "context", "behaviour", "anomalies", "what it is"],
+        ["name", "rows", "context", "behavior", "anomalies", "description"],
         [
             [
                 each.name,
@@ -213,15 +217,15 @@ def datasets() -> None:
 
 
 def main() -> None:
-    """What the shell calls: runs a command, and says on one line what went wrong."""
+    """Runs the command that was typed. Errors of the user are one line on standard error."""
     _settings.debug = False
     open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        # A letter that the terminal does not have is no reason to stop.
+        # A character that the terminal cannot show must not stop the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # So that a killed run cleans up behind itself. What nohup ignores stays ignored.
+        # A terminated run cleans up after itself. Signals that are ignored, as with nohup, stay ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
@@ -230,11 +234,11 @@ def main() -> None:
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
-        _reader_is_gone()
+        _exit_for_broken_pipe()
     except SystemExit as stop:
-        # That is how typer passes it on.
+        # typer turns a broken pipe into an exit.
         if isinstance(stop.__context__, BrokenPipeError):
-            _reader_is_gone()
+            _exit_for_broken_pipe()
         raise
     except USAGE_ERROR as error:
         context = getattr(error, "ctx", None)
@@ -244,7 +248,7 @@ def main() -> None:
         if _settings.debug:
             raise
         if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
-            # Any other file is named by those who write it.
+            # Errors about other files name the file already.
             forget(sys.stdout)
             _stop(f"cannot write to standard output: {_reason(error)}", 2)
         _stop(_reason(error), 2)
@@ -254,7 +258,7 @@ def main() -> None:
 
 
 def _command() -> Any:
-    """The command with all others below it. Each of them takes `--debug`, too."""
+    """The main command. Adds `--debug` to each subcommand."""
     top = typer.main.get_command(app)
     debug = copy(next(option for option in top.params if option.name == "debug"))
     debug.expose_value = False
@@ -267,8 +271,8 @@ def _command() -> Any:
     return top
 
 
-def _reader_is_gone() -> NoReturn:
-    """Ends without a word."""
+def _exit_for_broken_pipe() -> NoReturn:
+    """Exits silently, as other programs do when the reader of their output is gone."""
     forget(sys.stdout)
     os._exit(128 + signal.SIGPIPE)
 

@@ -1,4 +1,4 @@
-"""`paribus bench`: the paper's experiments, from the shell. Imports wait until a command needs them."""
+"""`paribus bench`: the paper's experiments on the command line. Modules are imported when a command needs them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
 
     from paribus.evaluation.results import Result, ResultFile, Task
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The paper's experiments, on the paper's data.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Run the paper's experiments on the paper's data.")
 
 Folder = Annotated[Path, typer.Option("--results", metavar="FOLDER", help="Folder of the result files.")]
 Detectors = Annotated[
     list[str] | None,
-    typer.Option("--detector", metavar="NAME", help="Only these detectors; with commas, or repeated."),
+    typer.Option("--detector", metavar="NAME", help="Only these detectors, separated by commas; can be repeated."),
 ]
 Datasets = Annotated[
     list[str] | None,
-    typer.Option("--dataset", metavar="NAME", help="Only these data sets; with commas, or repeated."),
+    typer.Option("--dataset", metavar="NAME", help="Only these data sets, separated by commas; can be repeated."),
 ]
 Trials = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Injections of each cell, instead of the paper's number.")
+    int | None, typer.Option(metavar="N", min=1, help="Number of injections per cell, instead of the paper's.")
 ]
 Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, help="Added to the number of the trial; other seeds have other files.")
+    int, typer.Option(metavar="N", min=0, help="Added to the number of the trial. Each seed has its own result file.")
 ]
 Jobs = Annotated[
-    int, typer.Option(metavar="N", min=-1, help="Processes, each with one thread; -1 for as many as cores.")
+    int, typer.Option(metavar="N", min=-1, help="Number of processes, each with one thread; -1 for all cores.")
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="A part that ends within five minutes on two cores.")]
-Retry = Annotated[bool, typer.Option("--retry-failed", help="Run the cells again that failed.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Run a part that takes less than five minutes on two cores.")]
+Retry = Annotated[bool, typer.Option("--retry-failed", help="Run failed cells again.")]
 
 DEFAULT_FOLDER = Path("benchmarks/results")
 SOME_FAILED = 1
@@ -52,9 +52,9 @@ def accuracy(
     retry_failed: Retry = False,
     results: Folder = DEFAULT_FOLDER,
 ) -> None:
-    """Run both detectors and their rivals on the paper's 30 data sets (tables 4 to 6).
+    """Run both detectors and the baselines on the paper's 30 data sets (tables 4 to 6).
 
-    It takes up to three hours on two cores. Each finished cell is kept: a run that was stopped goes on where it was.
+    This takes up to three hours on two cores. Finished cells are stored: a run that was stopped continues where it was.
 
     \b
     paribus bench accuracy --quick
@@ -77,15 +77,15 @@ def runtime(
     retry_failed: Retry = False,
     results: Folder = DEFAULT_FOLDER,
 ) -> None:
-    """Time QCAD, CAD and plain forests against rows and features (figure 6).
+    """Time QCAD, CAD and plain forests for different numbers of rows and features (figure 6).
 
-    One cell after the other, each on one core: leave the machine alone while it runs.
+    Cells run one after the other, each on one core. Do not use the machine for anything else meanwhile.
     """
     from paribus.evaluation import experiments
 
     chosen = _choose("--detector", detectors, experiments.RUNTIME_METHODS, experiments.RUNTIME_METHODS)
-    most_rows = experiments.QUICK_ROWS if quick else None
-    tasks = experiments.runtime_tasks(chosen, trials or (1 if quick else None), most_rows)
+    max_rows = experiments.QUICK_ROWS if quick else None
+    tasks = experiments.runtime_tasks(chosen, trials or (1 if quick else None), max_rows)
     _run("runtime", tasks, results, 0, 1, retry_failed)
 
 
@@ -117,7 +117,7 @@ def ablation(
     retry_failed: Retry = False,
     results: Folder = DEFAULT_FOLDER,
 ) -> None:
-    """Run QCAD without the scaling of tails, and with other caps of partial scores (appendix D)."""
+    """Run QCAD without scaling of tails, and with other limits of partial scores (appendix D)."""
     from paribus.evaluation import experiments
 
     names = _choose_datasets(datasets, experiments.QUICK_SETS if quick else experiments.STUDIED_SETS)
@@ -136,9 +136,9 @@ def heldout(
     retry_failed: Retry = False,
     results: Folder = DEFAULT_FOLDER,
 ) -> None:
-    """Run the detectors on tables that played no part in any choice, with anomalies of five kinds.
+    """Run the detectors on held-out tables that no design choice was based on, with anomalies of five kinds.
 
-    It takes about an hour on two cores. A name is that of a table and a kind: 'iris / swap'.
+    This takes about an hour on two cores. A data set is a table and a kind of anomaly, such as 'iris / swap'.
 
     \b
     paribus bench heldout --quick
@@ -155,7 +155,7 @@ def heldout(
 
 
 def _choose(option: str, asked: list[str] | None, known: list[str], default: list[str]) -> list[str]:
-    """The names that were typed, whatever their case; each value is a name, or several with commas between them."""
+    """The names that were typed, in any case. Each value is a name, or several names separated by commas."""
     from paribus.cli.columns import split
     from paribus.tables.table import nearest_name
 
@@ -167,7 +167,7 @@ def _choose(option: str, asked: list[str] | None, known: list[str], default: lis
                 raise ValueError(f"{option}: there is no '{part}'{nearest_name(part, known)}")
             chosen.append(by_lower[part.strip().lower()])
     if asked and not chosen:
-        raise ValueError(f"{option} names nothing: choose from {', '.join(known)}")
+        raise ValueError(f"{option} is empty: choose from {', '.join(known)}")
     return list(dict.fromkeys(chosen)) or default
 
 
@@ -179,7 +179,7 @@ def _choose_datasets(asked: list[str] | None, default: list[str] | None) -> list
 
 
 def _run(experiment: str, tasks: Iterable[Task], folder: Path, seed: int, jobs: int, retry_failed: bool) -> None:
-    """Runs what is not there yet. Whatever can be wrong is said before the first cell starts."""
+    """Runs the cells that have no result yet. Everything is validated before the first cell starts."""
     from functools import partial
 
     from paribus._common.atomic_files import check_writable
@@ -215,7 +215,7 @@ def _run(experiment: str, tasks: Iterable[Task], folder: Path, seed: int, jobs: 
 
 @contextmanager
 def _display(experiment: str, todo: list[Task], file: ResultFile, n_jobs: int) -> Iterator[Callable[[Result], None]]:
-    """Shows how far it is: a bar on a terminal, where only what fails is a line; a line for each result elsewhere."""
+    """Shows the progress: on a terminal as a bar and a line for each failure, elsewhere as a line for each result."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -248,7 +248,7 @@ def _display(experiment: str, todo: list[Task], file: ResultFile, n_jobs: int) -
 
 
 def in_words(seconds: float) -> str:
-    """How long it will take, for people.
+    """The remaining time in words.
 
     >>> in_words(20), in_words(600), in_words(8000)
     ('less than a minute left', 'about 10 min left', 'about 2 h 13 min left')

@@ -1,4 +1,4 @@
-"""Which columns of a table play which role: what was typed, as names."""
+"""The columns that were typed, as names of columns in the table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from paribus.cli.options import RoleOptions
 from paribus.io.reading import Wanted
-from paribus.io.reading.columns import TRUTHS, moment, number
+from paribus.io.reading.columns import BOOLEANS, number, timestamp
 from paribus.tables.table import find_key
 
 
 @dataclass
 class ChosenColumns:
-    """The roles that were typed, and the names they turn out to be once the table's names are known."""
+    """The roles that were typed, and the columns they refer to once the names of the table are known."""
 
     typed: RoleOptions
     contextual: list[str] | None = None
@@ -22,7 +22,7 @@ class ChosenColumns:
     categorical: list[str] | None = None
 
     def choose(self, names: list[str]) -> Wanted:
-        """Finds the names, and says what to read."""
+        """Finds the columns, and returns which of them to read."""
         typed = self.typed
         self.contextual = resolve("--context", typed.context, names)
         self.behavioral = resolve("--behavior", typed.behavior, names) if typed.behavior else None
@@ -31,14 +31,14 @@ class ChosenColumns:
         if typed.id is not None:
             find_column("--id", typed.id, names)
             if typed.id in (self.behavioral or []) + self.contextual:
-                raise ValueError(f"column '{typed.id}' names the rows, so it cannot be context or behaviour too")
+                raise ValueError(f"column '{typed.id}' names the rows, so it cannot be contextual or behavioral")
             texts.append(typed.id)
         wanted = None if self.behavioral is None else [*self.contextual, *self.behavioral, *texts]
         return Wanted(wanted, frozenset(self.behavioral or []), frozenset(texts), strict=True)
 
 
 def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:
-    """The columns that were typed: each value is a name, or several with commas between them.
+    """The columns that were typed. Each value is a name, or several names separated by commas.
 
     >>> resolve("--context", ["a,b", "c,d"], ["a", "b", "c,d"])
     ['a', 'b', 'c,d']
@@ -50,12 +50,12 @@ def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:
             find_column(option, part, names)
             found.append(part)
     if not found:
-        raise ValueError(f"{option} names no column: say {option} COLUMN,COLUMN")
+        raise ValueError(f"{option} names no column: use {option} COLUMN,COLUMN")
     return found
 
 
 def split(value: str) -> list[str]:
-    """Names with commas between them, in double quotes where they hold commas themselves.
+    """Splits names at commas. Names that contain commas are in double quotes.
 
     >>> split('a, "b,c"')
     ['a', 'b,c']
@@ -68,7 +68,7 @@ def split(value: str) -> list[str]:
 
 
 def find_column(option: str, name: str, names: list[str]) -> None:
-    """Says so if there is no such column, and which one may be meant."""
+    """Raises an error if there is no such column, with the most similar name."""
     try:
         find_key(name, names, "column")
     except ValueError as error:
@@ -76,9 +76,9 @@ def find_column(option: str, name: str, names: list[str]) -> None:
 
 
 def check_look(name: str, known: Iterable[str], found: Iterable[str | None]) -> None:
-    """Says so if a column of texts looks altogether different than when the model was made.
+    """Raises an error if the text in a column looks entirely different from the text that the model was fitted to.
 
-    Codes such as 007 are texts, so that numbers in the place of names would only be categories nobody has seen.
+    Codes such as 007 are text, so numbers in a column of names would be accepted as unseen categories.
     """
     held, holds = ({_look(text) for text in texts if text is not None} for texts in (known, found))
     if held and holds and not held & holds:
@@ -87,8 +87,8 @@ def check_look(name: str, known: Iterable[str], found: Iterable[str | None]) -> 
 
 
 def _look(text: str) -> str:
-    if text.lower() in TRUTHS:
-        return "truth values"
+    if text.lower() in BOOLEANS:
+        return "booleans"
     if number(text) is not None:
         return "numbers"
-    return "text" if moment(text) is None else "points in time"
+    return "text" if timestamp(text) is None else "timestamps"

@@ -1,6 +1,6 @@
-"""What the commands do. Imported when one of them runs: the help does not wait for it.
+"""What the commands do. This module is imported when one of them runs, so that the help appears quickly.
 
-The detector, which takes the longest, is imported when there is a table for it.
+The detector, which takes longest to import, is imported after the table has been read.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ from paribus.tables.table import NamedRows, Table
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
 
-# Rows that the report explains at least.
+# The minimum number of rows that a report explains.
 MIN_REPORTED_ROWS = 50
 
 
@@ -50,10 +51,10 @@ def detect(
     as_json: bool,
     parameters: dict[str, Any],
 ) -> None:
-    """Finds the anomalies of a table, and prints or writes them."""
+    """Finds the anomalies in a table, and prints or writes them."""
     if not roles.context:
         if roles.behavior or roles.categorical or out or report or as_json:
-            raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
+            raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
         print_overview(source.read(all_columns), "detect", source)
         return
     if out is not None:
@@ -86,10 +87,10 @@ def explain(
 ) -> None:
     """Explains one row."""
     if not roles.context:
-        raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
+        raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
     chosen = check_formats(formats or ["svg", "png"])
     if formats and plots is None:
-        raise ValueError("--format is for pictures: --plots FOLDER says where to save them")
+        raise ValueError("--format needs --plots FOLDER, which is where pictures are saved")
     with ExitStack() as stack:
         if plots is not None:
             require_matplotlib()
@@ -106,22 +107,22 @@ def explain(
 
 
 def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, Any]) -> None:
-    """Learns from a table, and saves what it learnt."""
+    """Fits a model to a table, and saves it."""
     if not roles.context:
-        raise ValueError("say which columns are the circumstances: --context COLUMN,COLUMN")
+        raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
     check_outputs([source.file], {"--model": model})
     detector, *_ = _fit(source, roles, parameters)
     detector.save(model)
-    note(f"the model is in {model}: paribus score {file_as_typed(str(model))} FILE scores other rows")
+    note(f"the model is in {model}: score new rows with  paribus score {file_as_typed(str(model))} FILE")
 
 
 def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:
-    """Scores the rows of a table against a saved model."""
+    """Scores the rows of a table with a saved model."""
     if out is not None:
         check_format(out)
     check_outputs([source.file, str(model)], {"--out": out})
     with loading():
-        from paribus import load
+        from paribus.detectors.load import load
 
     check_parameters({"n_jobs": n_jobs})
     detector = load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
@@ -129,11 +130,11 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         check_format(out, detector.behavioral_features_)
     if not detector.view().columns_have_names:
         raise ValueError(
-            f"{model.name} was made from a table without column names, so it cannot tell the columns of a file apart: "
-            "make it from a table with names, or use it in Python"
+            f"{model.name} was fitted to a table without column names, so it cannot find its columns in a file: "
+            "fit it to a table with column names, or use it in Python"
         )
     names = [*detector.contextual_features_, *detector.behavioral_features_]
-    # Codes such as 007 were texts when the model was made, so they are texts now.
+    # Codes such as 007 were text when the model was fitted, so they are text now.
     texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
     wanted = Wanted(
         names if id is None else [*names, id],
@@ -149,15 +150,15 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
     start = time.perf_counter()
     rows = table.columns
     if not detector.view().roles_by_name:
-        # Roles by position: all columns of the fit must be there, though nobody looks at those without a role.
+        # The roles were given by position, so all fitted columns must be there, even those without a role.
         nothing = np.full(table.n_rows, np.nan)
         rows = {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
     partial = detector.partial_scores(rows)
     total = detector.method.total(np.column_stack(list(partial.values())))
     scores = RowScores(total, partial, detector.threshold_, *_row_labels(table, id))
     highest = scores.highest(top)
-    strangest = {name: values[highest] for name, values in rows.items()}
-    explanations = detector.explain_all(top, rows=strangest) if len(highest) else []
+    top_rows = {name: values[highest] for name, values in rows.items()}
+    explanations = detector.explain_all(top, rows=top_rows) if len(highest) else []
     if n_unscored := int(np.isnan(total).sum()):
         note(
             f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a behavioral "
@@ -171,11 +172,12 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
 
 
 def find_row(table: ReadTable, id: str | None, row: str) -> int:
-    """The position of the row that was typed: by its name if a column names rows, else by its number."""
+    """The position of the row that was typed: by its name if there is a column of names, otherwise by its number."""
     if id is None:
         if not row.strip().isdecimal() or int(row) >= table.n_rows:
             raise ValueError(
-                f"there is no row {row}: rows are numbered from 0 to {table.n_rows - 1}; --id COLUMN names them instead"
+                f"there is no row {row}: rows are numbered from 0 to {table.n_rows - 1}; "
+                "use --id COLUMN to find rows by name"
             )
         return int(row)
     labels = _labels(table, id)
@@ -184,13 +186,11 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
         return int(found[0])
     if len(found) > 1:
         numbers = ", ".join(str(each) for each in found[:5])
-        raise ValueError(
-            f"{len(found)} rows are called {row}: leave --id out and give a row's number, such as {numbers}"
-        )
+        raise ValueError(f"{len(found)} rows are called {row}: omit --id and give a row number, such as {numbers}")
     from difflib import get_close_matches
 
     close = get_close_matches(row, list(labels), n=1)
-    raise ValueError(f"column '{id}' names no row {row}" + (f": did you mean {close[0]}?" if close else ""))
+    raise ValueError(f"column '{id}' has no row {row}" + (f": did you mean {close[0]}?" if close else ""))
 
 
 def _fit(
@@ -201,9 +201,9 @@ def _fit(
     asked: str | None = None,
     out: Path | None = None,
 ) -> tuple[ContextualDetector, ReadTable, RowScores]:
-    """A detector that has learned from the table, the table, and the scores of its rows.
+    """Reads a table and fits a detector to it. Returns the detector, the table, and the scores of its rows.
 
-    Before the work starts it is checked that the row that is `asked` about is there, and that `out` can hold the names.
+    Raises an error before the fit if the row `asked` does not exist, or if `out` cannot hold the names of the columns.
     """
     chosen = ChosenColumns(roles)
     option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
@@ -227,7 +227,7 @@ def _fit(
     labels, heading = _row_labels(table, roles.id)
     with warnings_as_notes():
         detector.fit(table.columns if labels is None else NamedRows(table.columns, labels))
-    # The rest is quick, and a bar would only flicker.
+    # What follows is quick, and a progress bar would only flicker.
     detector.set_params(progress=False)
     scores = RowScores(detector.anomaly_scores_, dict(detector.partial_scores_), detector.threshold_, labels, heading)
     _summarize(detector, table, scores, detector.fit_seconds_)
@@ -250,12 +250,12 @@ def _parameter_names(entry: Entry) -> set[str]:
 
 
 def _row_labels(table: ReadTable, id: str | None) -> tuple[Any, str]:
-    """What the rows are called, and the heading of the column that says so."""
+    """The labels of the rows, and the heading of their column."""
     return (None, "row") if id is None else (_labels(table, id), "id")
 
 
 def _labels(table: ReadTable, id: str) -> Any:
-    """The values of the column that names rows; a name is made up where one is missing."""
+    """The values of the column of names, with a made-up name where one is missing."""
     labels = table.columns[id].copy()
     names = set(labels)
     for row, label in enumerate(labels):
@@ -292,7 +292,7 @@ def _summarize(detector: ContextualDetector, table: ReadTable, scores: RowScores
     known = scores.total[~np.isnan(scores.total)]
     found = f"{n_flagged:,} with a score above {score_text(scores.threshold)}"
     if n_flagged == 0 and known.size:
-        # Other rows are judged by the threshold of the fitted ones.
+        # New rows are compared with the threshold of the fitted rows, which `--contamination` does not change.
         is_automatic = scores.total is detector.anomaly_scores_ and detector.contamination == "auto"
         advice = "--contamination 0.01" if is_automatic else ""
         found = none_above(scores.threshold, float(known.min()), float(known.max()), advice)
@@ -310,8 +310,6 @@ def _print_top(
     positions: Any,
     as_json: bool,
 ) -> None:
-    from paribus import __version__
-
     ranks = scores.rank
     if not as_json:
         print_anomalies(
@@ -329,7 +327,7 @@ def _print_top(
     }
     print_json(
         {
-            "paribus": __version__,
+            "paribus": version("paribus"),
             "source": table.name,
             "rows": table.n_rows,
             "scored": int((~np.isnan(scores.total)).sum()),

@@ -1,4 +1,4 @@
-"""`paribus demo`: the strangest days of a made-up country's weather, each with the reason."""
+"""`paribus demo`: the most unusual days in the weather of a fictional country, with reasons."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from pathlib import Path
 
 import numpy as np
 
-from paribus import ConditionalSurprise, datasets
+from paribus import datasets
 from paribus._common.atomic_files import check_writable
 from paribus._common.text import listed, score_text
+from paribus.detectors.surprise import ConditionalSurprise
 from paribus.output.console import Grid, output_console, print_words
 
-TOP = 10
-# What the head of a report has in it.
+N_SHOWN = 10
+# A report has this in its first bytes.
 GENERATOR = b'<meta name="generator" content="paribus '
-HEAD = 4096
-HEADINGS = ("row", "when and where", "score", "mostly for its", "90 % there", "all days")
+HEAD_SIZE = 4096  # bytes
+HEADINGS = ("row", "when and where", "score", "main reason", "usual range", "among all days")
 
 
 def run(report: Path | None = None) -> None:
-    """Finds the anomalies of the bundled weather table, prints them, and writes a report if it is told where."""
+    """Finds the anomalies in the bundled weather table, prints them, and writes a report if a path is given."""
     if report is not None:
         _check_replaceable(check_writable(report))
     weather = datasets.load("weather")
@@ -29,11 +30,11 @@ def run(report: Path | None = None) -> None:
     detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     seconds = time.perf_counter() - start
     print_words(
-        f"Each of {n_rows:,} days compared with {detector.view().compared_with('day')} in "
+        f"Compared each of {n_rows:,} days with {detector.view().compared_with('day')} in "
         f"{listed(weather.contextual, 'and')}, in {seconds:.1f} s."
     )
 
-    top = np.argsort(-detector.anomaly_scores_, kind="stable")[:TOP]
+    top = np.argsort(-detector.anomaly_scores_, kind="stable")[:N_SHOWN]
     rows = {name: [column[i] for i in top] for name, column in weather.table.items()}
     percentiles = detector.percentiles(rows)
     parts = detector.partial_scores(rows)
@@ -54,21 +55,21 @@ def run(report: Path | None = None) -> None:
                 f"above {int(100 * np.mean(np.array(weather.table[name], dtype=float) < rows[name][place]))}%",
             ]
         )
-    print_words("\nThe strangest days, given when and where they were:")
+    print_words("\nThe most unusual days, given their time and place:")
     output_console().print(Grid(HEADINGS, shown, numbers=("row", "score")))
-    print_words("Many of these values are ordinary in the whole table. They are rare where they stand.")
+    print_words("Many of these values are ordinary in the table as a whole, but rare in their context.")
     if report is not None:
-        detector.report(report, title="Strange days in a made-up country")
+        detector.report(report, title="Unusual days in a fictional country")
         print_words(f"\nThe report is in {report}.")
 
 
 def _check_replaceable(target: Path) -> None:
-    """Says so if there is a file already that is not a report: nobody has asked for it to be replaced."""
+    """Raises an error if there is a file that is not a report: the user did not ask to replace it."""
     if not target.is_file():
         return
     with target.open("rb") as file:
-        if GENERATOR not in file.read(HEAD):
-            raise FileExistsError(f"{target.name} is there already and is not a report of paribus: say --report PATH")
+        if GENERATOR not in file.read(HEAD_SIZE):
+            raise FileExistsError(f"{target.name} exists and is not a paribus report: use --report PATH")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Options that several commands share, written once."""
+"""Groups of options that several commands share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def takes(**groups: Callable[..., Any]) -> Callable[[Command], Callable[..., Any]]:
     """Replaces parameters of a command by groups of options.
 
-    A group is a function whose parameters are options, and whose result is what the command gets for them.
+    A group is a function whose parameters are options, and whose result is passed to the command.
 
     >>> def place(x: int = 0, y: int = 0) -> tuple[int, int]:
     ...     return x, y
@@ -41,7 +41,7 @@ def takes(**groups: Callable[..., Any]) -> Callable[[Command], Callable[..., Any
 
         run.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
-        # Or typer would look at the command itself again.
+        # Otherwise typer would read the signature of the original command.
         del run.__wrapped__
         return run
 
@@ -49,7 +49,7 @@ def takes(**groups: Callable[..., Any]) -> Callable[[Command], Callable[..., Any
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The parameters of a function, by name only, so that those with a default may come first."""
+    """The parameters of a function as keyword-only ones, so that those with a default may come first."""
     hints = get_type_hints(function, include_extras=True)
     return [
         parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)

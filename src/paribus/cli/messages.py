@@ -1,4 +1,4 @@
-"""What goes to standard error: notes, and what went wrong, each on one line."""
+"""Messages on standard error: notes and errors, each on one line."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from typing import Any
 
 from paribus.cli.streams import forget
 
-LONGEST = 2000
-# How Python writes a byte of a file name that is no letter.
+MAX_MESSAGE_LENGTH = 2000  # characters
+# The surrogates by which Python represents undecodable bytes of file names.
 _ODD_BYTE = re.compile("[\udc80-\udcff]")
 
 
 def one_line(text: object) -> str:
-    """A message on one line. Names and values in it cannot steer the terminal."""
+    """A message on one line, without control characters that could come from names and values in it."""
     from paribus._common.text import clipped
 
-    return clipped(with_odd_bytes(str(text)), LONGEST)
+    return clipped(with_odd_bytes(str(text)), MAX_MESSAGE_LENGTH)
 
 
 def with_odd_bytes(text: str) -> str:
-    r"""A text in which bytes of a file name that are no letters can be seen.
+    r"""Text in which undecodable bytes of a file name are visible.
 
     >>> with_odd_bytes("caf\udce9.csv")
     'caf\\xe9.csv'
@@ -39,19 +39,19 @@ def with_odd_bytes(text: str) -> str:
 
 
 def as_typed(text: str) -> str:
-    r"""A word as a person types it in a shell. What cannot be seen, or is no letter at all, stands there as bytes.
+    r"""A word quoted for a shell. Invisible characters and undecodable bytes are escaped.
 
     >>> as_typed("two words.csv"), as_typed("caf\udce9.csv"), as_typed("a\tb")
     ("'two words.csv'", "$'caf\\xe9.csv'", "$'a\\x09b'")
     """
-    if all(map(_can_be_seen, text)):
+    if all(map(_is_visible, text)):
         return shlex.quote(text)
-    letters = (f"\\{each}" if each in "\\'" else each if _can_be_seen(each) else _as_bytes(each) for each in text)
+    letters = (f"\\{each}" if each in "\\'" else each if _is_visible(each) else _as_bytes(each) for each in text)
     return f"$'{''.join(letters)}'"
 
 
 def file_as_typed(path: str) -> str:
-    """The same for a file: a name that starts as an option does gets its folder in front.
+    """A path quoted for a shell, with ./ before a name that looks like an option.
 
     >>> file_as_typed("-"), file_as_typed("--top.csv")
     ('-', './--top.csv')
@@ -59,7 +59,7 @@ def file_as_typed(path: str) -> str:
     return as_typed(f"./{path}" if path.startswith("-") and path != "-" else path)
 
 
-def _can_be_seen(character: str) -> bool:
+def _is_visible(character: str) -> bool:
     return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
@@ -68,7 +68,7 @@ def _as_bytes(character: str) -> str:
 
 
 def in_shell_words(text: str) -> str:
-    """What the library says of its parameters, as one who types options says it.
+    """A message of the library with its parameters replaced by command-line options.
 
     >>> in_shell_words("clip is -1: it must be a number from 1e-9 to 1e9, or None for no cap")
     '--clip is -1: it must be a number from 1e-9 to 1e9, or none for no cap'
@@ -82,27 +82,27 @@ def in_shell_words(text: str) -> str:
         text = f"--{text}".replace("None", "none")
     for name in names:
         if "_" in name:
-            # Not where it is the name of a column.
+            # Not where the name of a parameter is that of a column, which is quoted.
             text = re.sub(rf"(?<!['\w-])(--)?{name}(?!['\w])", f"--{name.replace('_', '-')}", text)
     return re.sub(r"\bn_samples = (\d+)", r"\1 row(s)", text)
 
 
 def note(text: object) -> None:
-    """Something that a person should know."""
+    """Prints a note on standard error."""
     line = f"paribus: {one_line(text)}"
     if sys.stderr.isatty():
-        # A terminal would break it anywhere.
+        # A terminal would break the line inside words.
         line = textwrap.fill(line, shutil.get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
-        # Nobody can be told, and that is no reason to stop.
+        # Standard error cannot be written to, which must not stop the command.
         forget(sys.stderr)
 
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Shows warnings of the library as notes, without the place in the code."""
+    """Shows warnings of the library as notes, without their place in the code."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if issubclass(category, UserWarning):

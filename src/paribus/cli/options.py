@@ -1,4 +1,4 @@
-"""The options of the commands: where the table is, which columns play which role, how the detector works."""
+"""The options of the commands: the source of the table, the roles of columns, the parameters of the detector."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from paribus.methods.registry import REGISTRY
 if TYPE_CHECKING:
     from paribus.io.reading import Choose, ReadTable
 
-# What a person types for None.
+# The spelling of None on the command line.
 NONE = "none"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where the table is, and how to read it."""
+    """The source of a table, and how to read it."""
 
     file: str
     sql: str | None
@@ -29,7 +29,7 @@ class Source:
     missing: list[str]
 
     def read(self, choose: Choose) -> ReadTable:
-        """Reads the columns that are chosen."""
+        """Reads the chosen columns."""
         from paribus.cli.messages import note
         from paribus.io.reading import TextOptions, read
 
@@ -43,21 +43,21 @@ def source(
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV or other delimited text, JSON lines or Parquet, gzipped or not; - for standard input; "
-            "or the SQLAlchemy URL of a database, with --sql.",
+            help="A file of CSV, TSV, other delimited text, JSON lines or Parquet, gzipped or not; "
+            "- for standard input; or the SQLAlchemy URL of a database, with --sql.",
         ),
     ],
     sql: Annotated[
         str | None,
-        typer.Option(metavar="TABLE|QUERY", help="What to read from a database, as in 'SELECT * FROM days'."),
+        typer.Option(metavar="TABLE|QUERY", help="What to read from a database, such as 'SELECT * FROM days'."),
     ] = None,
     separator: Annotated[
         str | None,
-        typer.Option(metavar="CHARACTER", help="What stands between values, or 'tab'.  [default: auto-detected]"),
+        typer.Option(metavar="CHARACTER", help="The separator of values, or 'tab'.  [default: auto-detected]"),
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option("--header/--no-header", help="Whether the first line holds names.  [default: auto-detected]"),
+        typer.Option("--header/--no-header", help="Whether the first line has column names.  [default: auto-detected]"),
     ] = None,
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", help="The text encoding, such as latin-1.  [default: auto-detected]")
@@ -66,21 +66,18 @@ def source(
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="A text that stands for a missing value; can be repeated. "
-            "An empty value always does, and in numbers also NA, N/A, NaN, null, none, nil, '-', '?' and '.'.",
+            help="Text that stands for a missing value; can be repeated. "
+            "Empty values are always missing, and among numbers also NA, N/A, NaN, null, none, nil, '-', '?' and '.'.",
         ),
     ] = None,
 ) -> Source:
-    """Where the table is."""
+    """The source of the table."""
     return Source(file, sql, separator, header, encoding, missing or [])
-
-
-COLUMNS_HELP = "separated by commas; can be repeated; a name with a comma stands alone, or in double quotes."
 
 
 @dataclass(frozen=True)
 class RoleOptions:
-    """Which columns play which role, as they were typed."""
+    """The columns in each role, as they were typed."""
 
     context: list[str]
     behavior: list[str]
@@ -91,28 +88,37 @@ class RoleOptions:
 def roles(
     context: Annotated[
         list[str] | None,
-        typer.Option("--context", "-c", metavar="COLUMNS", help=f"The circumstances: columns {COLUMNS_HELP}"),
+        typer.Option(
+            "--context",
+            "-c",
+            metavar="COLUMNS",
+            help="The contextual columns, separated by commas; can be repeated. "
+            "Put a name with a comma in double quotes, or in an option of its own.",
+        ),
     ] = None,
     behavior: Annotated[
         list[str] | None,
         typer.Option(
             "--behavior",
-            "--behaviour",
             "-b",
             metavar="COLUMNS",
-            help="The behavior: columns of numbers.  [default: all other columns of numbers]",
+            help="The behavioral columns, which must be numeric.  [default: all other numeric columns]",
         ),
     ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMNS", help="Columns of the context whose numbers are codes.  [default: texts are]"),
+        typer.Option(metavar="COLUMNS", help="Contextual columns of numbers that are category codes.  [default: none]"),
     ] = None,
     id: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column that names rows.  [default: their number, from 0]")
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names the rows.  [default: numbers from 0]"),
+    ] = None,
+    behaviour: Annotated[
+        list[str] | None, typer.Option("--behaviour", metavar="COLUMNS", hidden=True, help="The same as --behavior.")
     ] = None,
 ) -> RoleOptions:
-    """Which columns play which role."""
-    return RoleOptions(context or [], behavior or [], categorical or [], id)
+    """The columns in each role."""
+    return RoleOptions(context or [], [*(behavior or []), *(behaviour or [])], categorical or [], id)
 
 
 Method = StrEnum("Method", {entry.option.upper(): entry.option for entry in REGISTRY})  # type: ignore[misc]
@@ -125,72 +131,86 @@ def parameters(
         typer.Option(help="; ".join(f"{entry.option}: {entry.summary}" for entry in REGISTRY) + "."),
     ] = DEFAULT_METHOD,
     n_trees: Annotated[
-        int | None, typer.Option(metavar="N", help="Trees per forest.  [default: 64; qcad: 100]")
+        int | None, typer.Option(metavar="N", help="Number of trees per forest.  [default: 64; qcad: 100]")
     ] = None,
     max_features: Annotated[
         str | None,
-        typer.Option(metavar="N|SHARE|sqrt|all", help="Columns that a split tries.  [default: 0.7; qcad: all]"),
-    ] = None,
-    clip: Annotated[
-        str | None,
         typer.Option(
-            metavar="NUMBER|none",
-            help="The cap of a partial score: nats, or for qcad widths of an even interval.  [default: 3; qcad: 10]",
+            metavar="N|SHARE|sqrt|all",
+            help="Columns to try at each split.  [default: 0.7; qcad: all]",
         ),
     ] = None,
     contamination: Annotated[
         str | None,
         typer.Option(
             metavar="SHARE|auto",
-            help="The share of rows to flag, up to 0.5; auto: those far above the other scores.  [default: auto]",
+            help="The share of rows to flag, at most 0.5; auto flags scores far above the others.  [default: auto]",
+        ),
+    ] = None,
+    false_alarms: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="The share of ordinary rows that may be flagged.  [default: 0.001; not for qcad]"
         ),
     ] = None,
     random_state: Annotated[
         str | None,
         typer.Option(
             metavar="SEED|none",
-            help="The same seed gives the same scores; none: a new one each time.  [default: 0]",
+            help="The random seed; none for a new one each time.  [default: 0]",
         ),
     ] = None,
-    n_jobs: Annotated[int, typer.Option(metavar="N", help="Threads; -1 for as many as there are cores.")] = -1,
+    n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
+    clip: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|none",
+            help="The cap of a partial score, in widths of an even interval.  [qcad only; default: 10]",
+        ),
+    ] = None,
     min_samples_leaf: Annotated[
-        int | None, typer.Option(metavar="N", help="Rows in a leaf, at least.  [default: 4; not for qcad]")
+        int | None, typer.Option(metavar="N", help="Minimum number of rows in a leaf.  [default: 4; not for qcad]")
     ] = None,
     max_samples: Annotated[
-        int | None, typer.Option(metavar="N", help="Rows per tree, at most.  [default: 32768; not for qcad]")
+        int | None, typer.Option(metavar="N", help="Maximum number of rows per tree.  [default: 32768; not for qcad]")
     ] = None,
     n_neighbors: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Rows that each is compared with.  [qcad only; default: half the rows, at most 500]"
+            metavar="N",
+            help="Number of rows to compare each row with.  [qcad only; default: half the rows, at most 500]",
         ),
     ] = None,
     bootstrap: Annotated[
         bool | None,
-        typer.Option("--bootstrap/--no-bootstrap", help="Whether trees see a bootstrap.  [qcad only; default: yes]"),
+        typer.Option(
+            "--bootstrap/--no-bootstrap",
+            help="Whether trees use bootstrap samples.  [qcad only; default: yes]",
+        ),
     ] = None,
     min_samples_split: Annotated[
         int | None,
-        typer.Option(metavar="N", help="A node with fewer distinct rows is a leaf.  [qcad only; default: 10]"),
+        typer.Option(metavar="N", help="Minimum number of distinct rows to split a node.  [qcad only; default: 10]"),
     ] = None,
     n_quantiles: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Intervals that a distribution is cut into.  [qcad only; default: 100]"),
+        typer.Option(metavar="N", help="Number of intervals of a distribution.  [qcad only; default: 100]"),
     ] = None,
     scale_tails: Annotated[
         bool | None,
         typer.Option(
             "--scale-tails/--no-scale-tails",
-            help="Whether the score beyond all percentiles grows with the distance.  [qcad only; default: yes]",
+            help="Whether scores grow with the distance from the outermost percentile.  [qcad only; default: yes]",
         ),
     ] = None,
 ) -> dict[str, Any]:
-    """The method, and those of its parameters that were given."""
+    """The method, and the parameters that were given."""
     given = {
         "n_trees": n_trees,
         "max_features": _number_or("--max-features", max_features, {"all": None, "sqrt": "sqrt"}),
         "clip": _number_or("--clip", clip, {NONE: None}),
         "contamination": _number_or("--contamination", contamination, {"auto": "auto"}),
+        "false_alarms": false_alarms,
         "random_state": _number_or("--random-state", random_state, {NONE: None}),
         "n_jobs": n_jobs,
         "min_samples_leaf": min_samples_leaf,
@@ -206,7 +226,7 @@ def parameters(
 
 
 def _number_or(option: str, text: str | None, words: dict[str, str | None]) -> int | float | str | None:
-    """A whole number, a number with a point, or one of some words."""
+    """A whole number, a float, or one of the given words."""
     if text is None:
         return None
     if text.lower() in words:

@@ -1,4 +1,4 @@
-"""Files that a command writes: looked at before the work starts."""
+"""Validation of output files before the work starts."""
 
 from __future__ import annotations
 
@@ -12,21 +12,24 @@ from paribus._common.atomic_files import check_writable
 
 
 def check_outputs(inputs: list[str], outputs: dict[str, Path | None]) -> None:
-    """Says so if a file cannot be written, or would replace one that is read, or another of them. By option."""
-    taken = {_file(each): f"{each}, which is read" for each in inputs}
+    """Raises an error if an output cannot be written, or would overwrite an input or another output.
+
+    `outputs` are paths by the option that names them.
+    """
+    taken = {_file(each): f"the input {each}" for each in inputs}
     for option, path in outputs.items():
         if path is None:
             continue
         target = check_writable(path)
         if "-" in inputs and _is_standard_input(target):
-            raise ValueError(f"{option} {path} would replace the table that is read: choose another name")
+            raise ValueError(f"{option} {path} would overwrite the input: choose another name")
         if target in taken:
-            raise ValueError(f"{option} {path} would replace {taken[target]}: choose another name")
+            raise ValueError(f"{option} {path} would overwrite {taken[target]}: choose another name")
         taken[target] = f"the file of {option}"
 
 
 def _file(source: str) -> Path:
-    """The file behind a path or the address of an SQLite database."""
+    """The file of a path or of the URL of an SQLite database."""
     return Path(re.sub(r"^sqlite[^:]*:///([^?]*).*", r"\1", source)).resolve()
 
 
@@ -35,19 +38,19 @@ def _is_standard_input(path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(0), path.stat())
     except OSError:
-        # There is no such file yet, or no standard input.
+        # The file does not exist yet, or there is no standard input.
         return False
 
 
 def check_report(path: Path) -> None:
-    """Says so if the name of a report is not that of a web page."""
+    """Raises an error if the file name of a report does not end in .html or .htm."""
     if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"cannot write '{path}': the report is a web page, so its name must end in .html or .htm")
+        raise ValueError(f"cannot write '{path}': the report is an HTML page, so its name must end in .html or .htm")
 
 
 @contextmanager
 def output_folder(path: Path) -> Iterator[Path]:
-    """A folder to write to. If it is a new one and nothing gets into it, it goes away again."""
+    """Yields a folder to write to. If it is new and an error occurs before anything is written, it is removed again."""
     is_new = not path.exists()
     try:
         yield check_folder(path)
@@ -59,11 +62,11 @@ def output_folder(path: Path) -> Iterator[Path]:
 
 
 def check_folder(path: Path, *, parents: bool = False) -> Path:
-    """A folder to write to, made if it is not there, and with `parents` those above it too."""
+    """Creates a folder if it does not exist, and raises an error if it is not writable."""
     try:
         path.mkdir(exist_ok=True, parents=parents)
     except (FileExistsError, NotADirectoryError):
-        raise ValueError(f"{path} is a file, and a folder is needed") from None
+        raise ValueError(f"{path} is a file, not a folder") from None
     except FileNotFoundError:
         raise FileNotFoundError(f"there is no folder {path.parent}") from None
     check_writable(path / "picture.svg")

@@ -1,4 +1,4 @@
-"""The columns of a table, and how to go on."""
+"""The overview of a table: its columns, and a suggested command."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from paribus.tables.column_format import ColumnFormat
 from paribus.tables.table import Table
 
 N_EXAMPLES = 3
-LONGEST_NAME = 200
-# Numbers with no more distinct values than this are more likely circumstances than behaviour.
-FEW = 12
-# A text that is different in more of the rows than this says nothing about a row but its name.
-MOSTLY_DISTINCT = 0.5
-# More would not be a suggestion.
-MOST_SUGGESTED = 5
+MAX_NAME_LENGTH = 200  # characters
+# Numeric columns with at most this many distinct values are more likely contextual than behavioral.
+MAX_FEW_VALUES = 12
+# Text with a larger share of distinct values only names the rows.
+MIN_DISTINCT_SHARE = 0.5
+MAX_SUGGESTED = 5  # columns per role
 
 
 @dataclass(frozen=True)
 class Column:
-    """What there is to know of a column."""
+    """A summary of a column."""
 
     name: str
     kind: Kind
@@ -38,42 +37,50 @@ class Column:
 
     @property
     def is_name(self) -> bool:
-        """Whether the values seem to name rows."""
+        """Whether the values look like names of rows."""
         n_known = self.n_rows - self.n_missing
-        return self.kind is Kind.CATEGORICAL and n_known > FEW and self.n_distinct > MOSTLY_DISTINCT * n_known
+        return (
+            self.kind is Kind.CATEGORICAL
+            and n_known > MAX_FEW_VALUES
+            and self.n_distinct > MIN_DISTINCT_SHARE * n_known
+        )
 
     @property
     def can_be_typed(self) -> bool:
-        """Whether the name is short, and nothing in it is invisible or steers the terminal."""
-        return plain(self.name, LONGEST_NAME) == self.name
+        """Whether the name is short and has no invisible or control characters."""
+        return plain(self.name, MAX_NAME_LENGTH) == self.name
 
     @property
-    def is_circumstance(self) -> bool:
-        """Whether this looks like context."""
-        return not self.is_name and self.n_distinct > 1 and (self.kind is not Kind.NUMERIC or self.n_distinct <= FEW)
+    def is_contextual(self) -> bool:
+        """Whether the column looks contextual."""
+        return (
+            not self.is_name
+            and self.n_distinct > 1
+            and (self.kind is not Kind.NUMERIC or self.n_distinct <= MAX_FEW_VALUES)
+        )
 
 
 def print_overview(read: ReadTable, command: str, source: Source) -> None:
-    """Prints the columns, and a command that could be next: it reads the table as this one did."""
+    """Prints the columns, and a command that could follow, which reads the table with the same options."""
     columns = look_at(read)
     print_table(
         ["column", "type", "missing", "distinct", "examples"],
         [[plain(c.name), c.kind.value, str(c.n_missing), str(c.n_distinct), ", ".join(c.examples)] for c in columns],
     )
     rows = counted(read.n_rows, "row")
-    print_words(f"\n{one_line(read.name)}: {rows}. Say which columns are context, and which are behaviour:\n")
+    print_words(f"\n{one_line(read.name)}: {rows}. Choose the contextual and the behavioral columns, for example:\n")
     context, behavior = suggest([column for column in columns if column.can_be_typed])
     start = " ".join([f"  paribus {command}", file_as_typed(source.file), *_options(source)])
     if not context or not behavior:
         print(f"{start} --context COLUMN,COLUMN --behavior COLUMN")
-        print_words("\nBehaviour must be numbers, and at least one other column must be left for the context.")
+        print_words("\nBehavioral columns must be numeric, and at least one other column is needed as context.")
         return
     print(f"{start} --context {_typed(context)} --behavior {_typed(behavior)}")
-    print_words("\nThis is only a guess by type: you know what the columns mean.")
+    print_words("\nThis is a guess from the types of the columns: adjust it to what they mean.")
 
 
 def look_at(read: ReadTable) -> list[Column]:
-    """What there is to know of each column."""
+    """Summarizes each column."""
     table = Table(read.columns)
     columns = []
     for position, (name, values) in enumerate(read.columns.items()):
@@ -88,22 +95,22 @@ def look_at(read: ReadTable) -> list[Column]:
 
 
 def suggest(columns: list[Column]) -> tuple[list[Column], list[Column]]:
-    """Columns that could be context, and columns that could be behaviour."""
-    context = [column for column in columns if column.is_circumstance]
+    """Columns that may be contextual, and columns that may be behavioral."""
+    context = [column for column in columns if column.is_contextual]
     behavior = [c for c in columns if c.kind is Kind.NUMERIC and c.n_distinct > 1 and c not in context]
     if not context:
-        # All are numbers: the first ones are more often what is known before.
+        # All columns are numeric: the first ones are more often contextual.
         half = len(behavior) // 2
         context, behavior = behavior[:half], behavior[half:]
     if not behavior:
         numbers = [column for column in context if column.kind is Kind.NUMERIC]
         behavior = numbers[-1:]
         context = [column for column in context if column not in behavior]
-    return context[:MOST_SUGGESTED], behavior[:MOST_SUGGESTED]
+    return context[:MAX_SUGGESTED], behavior[:MAX_SUGGESTED]
 
 
 def _options(source: Source) -> list[str]:
-    """How the table was to be read, as it was typed."""
+    """The options for reading the table, as they were typed."""
     pairs = [("--sql", source.sql), ("--separator", source.separator), ("--encoding", source.encoding)]
     pairs += [("--missing", text) for text in source.missing]
     header = {True: ["--header"], False: ["--no-header"], None: []}[source.header]
@@ -111,6 +118,6 @@ def _options(source: Source) -> list[str]:
 
 
 def _typed(columns: list[Column]) -> str:
-    """The names as a person types them in a shell."""
+    """The names of columns as the value of an option, quoted for a shell."""
     names = ['"' + c.name.replace('"', '""') + '"' if set(c.name) & set(',"') else c.name for c in columns]
     return shlex.quote(",".join(names))

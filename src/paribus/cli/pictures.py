@@ -1,4 +1,4 @@
-"""The pictures of an explanation as files."""
+"""The pictures of an explanation, as files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from paribus.explain.explanation import RowExplanation
 from paribus.pictures.catalog import PICTURES
 
 FORMATS = ("svg", "png", "pdf")
-LONGEST_STEM = 40
-# Enough that no two of a thousand names share them.
+MAX_STEM_LENGTH = 40  # characters
+# Enough digits that no two of a thousand names share them.
 N_DIGITS = 10
 
 
 def check_formats(formats: list[str]) -> list[str]:
-    """The formats that were typed, or an error that names those there are."""
+    """The formats that were typed. Raises an error if one is unknown."""
     typed = [part.strip().lower().removeprefix(".") for value in formats for part in value.split(",") if part.strip()]
     for each in typed:
         if each not in FORMATS:
@@ -28,24 +28,24 @@ def check_formats(formats: list[str]) -> list[str]:
 
 
 def require_matplotlib(extra: str = "plot") -> None:
-    """Says so if pictures cannot be drawn, and which extra to install."""
+    """Raises an error if matplotlib is not installed, and names the extra that installs it."""
     try:
         import matplotlib
     except ModuleNotFoundError:
         raise ValueError(f"pictures need matplotlib: pip install 'paribus[{extra}]'") from None
-    # No window is opened, whatever the user's settings are.
+    # A backend that opens no window, whatever the user's settings are.
     matplotlib.use("Agg")
 
 
 def save_pictures(explanation: RowExplanation, folder: Path, name: str, formats: list[str]) -> list[Path]:
-    """Draws the beanplots and the context profile, and says where they are."""
+    """Draws the pictures of a row, and returns the paths of their files."""
     from matplotlib import pyplot as plt
 
     from paribus.pictures import matplotlib as displays
 
     stem = file_stem(name)
     drawn: dict[Path, bytes] = {}
-    # Else the names of shapes would be new each time.
+    # Otherwise the identifiers in SVG files would be different each time.
     with plt.rc_context({"svg.hashsalt": "paribus"}):
         for picture in PICTURES:
             if picture.about != "row":
@@ -63,7 +63,7 @@ def save_pictures(explanation: RowExplanation, folder: Path, name: str, formats:
             with atomic_write(path) as file:
                 file.write(data)
     except BaseException:
-        # All of them, or none that was not there before.
+        # Either all files are written, or none of the new ones is left behind.
         for path in new:
             path.unlink(missing_ok=True)
         raise
@@ -71,14 +71,14 @@ def save_pictures(explanation: RowExplanation, folder: Path, name: str, formats:
 
 
 def file_stem(name: str) -> str:
-    """A name that a file can have on any system, and that no other row's file has.
+    """A file name for a row that is valid on any system and different from those of other rows.
 
-    Where letters had to go, or where a system might not tell two names apart, a few digits stand for the whole name.
+    If characters were removed, or if a system may not distinguish two names, digits of a digest are appended.
 
     >>> file_stem("s137"), file_stem("S 137"), file_stem("s/137")
     ('s137', 'S-137-243669dd19', 's-137-012f98a4d2')
     """
-    letters = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", name)).strip(".-")[:LONGEST_STEM]
+    letters = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", name)).strip(".-")[:MAX_STEM_LENGTH]
     if name and letters == name and name.isascii() and name == name.lower():
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:N_DIGITS]
@@ -86,5 +86,5 @@ def file_stem(name: str) -> str:
 
 
 def _date_field(picture_format: str) -> str:
-    """Left out, so that the same explanation gives the same file."""
+    """The metadata field of the date, which is left out so that the same explanation gives the same file."""
     return "CreationDate" if picture_format == "pdf" else "Date"

@@ -1,4 +1,4 @@
-"""What goes to standard output: tables for a person, lines with tabs for a program, JSON."""
+"""Results on standard output: tables on a terminal, tab-separated lines in a pipe, or JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], bold: Sequence[bool] = ()) -> None:
-    """A table for a person at a terminal; lines with tabs between the values for a program in a pipe.
+    """Prints a table on a terminal, or tab-separated lines in a pipe.
 
-    The last column is text that may be wrapped. `bold`: the rows that matter most.
+    The last column is text that may be wrapped. `bold` says which rows to emphasize.
     """
     if not sys.stdout.isatty():
         for row in [headings, *rows]:
@@ -33,7 +33,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], bold: Se
 
 
 def print_anomalies(label: str, rows: Sequence[tuple[str, int, float, RowExplanation]]) -> None:
-    """The highest scores, each with its sentence. `rows`: names, ranks, scores and explanations."""
+    """Prints the rows with the highest scores. `rows` are names, ranks, scores and explanations."""
     print_table(
         [label, "rank", "score", "why"],
         [
@@ -45,7 +45,7 @@ def print_anomalies(label: str, rows: Sequence[tuple[str, int, float, RowExplana
 
 
 def print_explanation(explanation: RowExplanation) -> None:
-    """One explanation: tables at a terminal; lines with tabs between the values for a program in a pipe."""
+    """Prints one explanation: as tables on a terminal, or as tab-separated lines in a pipe."""
     if sys.stdout.isatty():
         output_console().print(explanation)
     else:
@@ -53,11 +53,11 @@ def print_explanation(explanation: RowExplanation) -> None:
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON."""
+    """Prints a value as JSON."""
     import json
 
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
-    # A letter beyond ASCII could steer a terminal, and not every output has it.
+    # Non-ASCII characters could control a terminal, and not every output encoding has them.
     if sys.stdout.isatty() or not _can_be_written(text):
         text = json.dumps(value, allow_nan=False, indent=2)
     print(text)

@@ -1,4 +1,4 @@
-"""What a signal does while code is being loaded."""
+"""Signals while modules are being imported."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Around imports in the shell: a signal ends the process at once, with one line for Ctrl-C.
+    """Lets a signal end the process at once while modules are imported, with one line for Ctrl-C.
 
-    An exception in the middle of an import would become a traceback, or an error of some C library. Nothing is
-    half-written while code is loaded. A signal that the caller ignores, as nohup does, stays ignored.
+    An exception during an import would become a traceback, or an error of some C library. No file is being written at
+    that time. A signal that is ignored, as with nohup, stays ignored.
     """
     before = {number: signal.getsignal(number) for number in SIGNALS}
-    heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
     try:
-        for number in heard:
+        for number in handled:
             signal.signal(number, _end)
         yield
     finally:
-        for number in heard:
+        for number in handled:
             signal.signal(number, before[number])
 
 

@@ -1,4 +1,4 @@
-"""Data to try and to measure things on.
+"""Data sets for examples and experiments.
 
 >>> from paribus import datasets
 >>> datasets.names()[:6]
@@ -41,28 +41,53 @@ BUNDLED = {
 
 
 def names() -> list[str]:
-    """The names that `load` takes."""
+    """The names of all data sets.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> names()[:2]
+    ['cities', 'weather']
+    """
     return [summary.name for summary in summaries()]
 
 
 def summaries() -> list[Summary]:
-    """What there is to know of each data set without reading it."""
+    """Summaries of all data sets, without reading them.
+
+    Returns
+    -------
+    list of Summary
+
+    Examples
+    --------
+    >>> summaries()[0].n_rows
+    16
+    """
     return [*BUNDLED.values(), *(summary for summary, _ in paper_sets().values()), *SYNTHETIC_SETS.values()]
 
 
 def load(name: str, *, seed: int | None = None) -> Dataset:
-    """A data set by its name; upper and lower case are the same.
+    """Loads a data set.
 
     "cities" and "weather" come with the package, Syn1 to Syn10 are generated. The others are public files of the
-    paper's authors, which are downloaded on first use (pip install 'paribus[data]') or taken from the folder that the
-    environment variable PARIBUS_DATA names. docs/datasets.md lists them all.
+    paper's authors, which are downloaded on first use (pip install 'paribus[data]') or read from the folder that the
+    environment variable PARIBUS_DATA names.
 
     Parameters
     ----------
     name : str
-        One of `names()`.
+        One of `names()`, in upper or lower case.
     seed : int, optional
-        Another draw of a generated set than the usual one.
+        The seed of a generated data set, for another draw than the default.
+
+    Returns
+    -------
+    Dataset
+        The table, and the roles of its columns.
 
     Examples
     --------
@@ -76,7 +101,7 @@ def load(name: str, *, seed: int | None = None) -> Dataset:
     if name in SYNTHETIC_SETS:
         return load_synthetic(name, seed)
     if seed is not None:
-        raise ValueError(f"'{name}' is always the same table and takes no seed: only Syn1 to Syn10 do")
+        raise ValueError(f"'{name}' is not generated and takes no seed: only Syn1 to Syn10 do")
     if name == "cities":
         lines = files("paribus.datasets").joinpath("cities.csv").read_text(encoding="utf-8").splitlines()
         return Dataset.of(BUNDLED[name], read_columns(lines))
@@ -89,7 +114,7 @@ def load(name: str, *, seed: int | None = None) -> Dataset:
 
 def _resolve(name: str) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"a data set is named by text, not by {type(name).__name__}")
+        raise TypeError(f"name is {name!r}: it must be the name of a data set")
     known = {each.lower(): each for each in names()}
     if name.lower() not in known:
         close = get_close_matches(name.lower(), known, n=1)

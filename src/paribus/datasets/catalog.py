@@ -1,4 +1,4 @@
-"""What data sets there are, and how each is read."""
+"""The catalog of data sets, and how they are read."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ ColumnsByName: TypeAlias = dict[str, list[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What is known of a data set before it is read."""
+    """What is known about a data set without reading it."""
 
     name: str
     n_rows: int
     contextual: list[str]
-    """The columns that are circumstances."""
+    """The contextual columns."""
     behavioral: list[str]
-    """The columns that are behaviour: numbers."""
+    """The behavioral columns, which are numeric."""
     categorical: list[str]
-    """The contextual columns that are categories, coded numbers among them."""
+    """The categorical columns among the contextual ones, including those coded as numbers."""
     n_anomalies: int | None
-    """How many anomalies the paper injects; None where it does not."""
+    """The number of anomalies that the paper injects; None if it injects none."""
     description: str
     notes: str = ""
-    """Where the paper and the public file differ, or leave a choice."""
+    """Where the paper and the public file differ, or where they leave a choice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,24 +41,24 @@ class Dataset(Summary):
 
     @classmethod
     def of(cls, summary: Summary, table: ColumnsByName) -> Dataset:
-        """Puts a table to its summary. The lists are copies, so that nobody can change the catalogue through them."""
+        """Combines a summary and a table. The lists are copied, so that changes to them do not reach the catalog."""
         return cls(table=table, **deepcopy(vars(summary)))
 
 
 @dataclass(frozen=True)
 class PublicFile:
-    """A file of the paper's authors, and which part of it is the data set."""
+    """A file of the paper's authors, and the part of it that makes up the data set."""
 
     path: str
     sha256: str
     columns: list[str]
     only: tuple[str, str] | None
-    """The rows with this value in this column; None for all."""
+    """A column and the value that a row must have in it; None for all rows."""
 
 
 @cache
 def paper_sets() -> dict[str, tuple[Summary, PublicFile]]:
-    """The real-world data of the paper, by name."""
+    """The paper's real-world data sets, by name."""
     text = files("paribus.datasets").joinpath("paper.toml").read_text(encoding="utf-8")
     return {entry["name"]: _read_entry(entry) for entry in tomllib.loads(text)["set"]}
 
@@ -66,7 +66,7 @@ def paper_sets() -> dict[str, tuple[Summary, PublicFile]]:
 def read_columns(
     lines: Iterable[str], names: list[str] | None = None, only: tuple[str, str] | None = None
 ) -> ColumnsByName:
-    """The columns of a CSV file: whole numbers, numbers, or text where one value is neither."""
+    """Reads the columns of a CSV file: integers, floats, or text if a value is neither."""
     rows = [row for row in csv.DictReader(lines) if only is None or row[only[0]] == only[1]]
     return {name: _as_numbers([row[name] for row in rows]) for name in names or rows[0]}
 

@@ -1,4 +1,4 @@
-"""The public files of the paper's authors: from a folder, or downloaded once; never without a check of their sums."""
+"""The public files of the paper's authors: read from a folder or downloaded once, and always verified by checksum."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from textwrap import shorten
 
 ADDRESS = "https://raw.githubusercontent.com/ZhongLIFR/QCAD/f862cb8be34726c6b51d109a8243778c49c7815e/Data/"
 VARIABLE = "PARIBUS_DATA"
-"""The environment variable that names a folder of the files, laid out as below `ADDRESS`."""
+"""The environment variable that names a folder with the files, in the same layout as below `ADDRESS`."""
 
 
 def fetch(path: str, sha256: str) -> Path:
-    """Where a file is on this machine, after a download if need be."""
+    """Returns the local path of a file, after downloading it if necessary."""
     folder = os.environ.get(VARIABLE)
     return _find(Path(folder).expanduser(), path, sha256) if folder else _download(path, sha256)
 
@@ -38,21 +38,21 @@ def _download(path: str, sha256: str) -> Path:
         import pooch
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            f"this data set is downloaded with pooch, which is not installed: pip install 'paribus[data]', "
-            f"or name a folder with the files in {VARIABLE}"
+            f"downloading this data set needs pooch: pip install 'paribus[data]', "
+            f"or set {VARIABLE} to a folder with the files"
         ) from None
     file = Path(pooch.os_cache("paribus")) / path
     try:
         pooch.retrieve(ADDRESS + path, f"sha256:{sha256}", fname=file.name, path=file.parent)
     except OSError as error:
         raise OSError(
-            f"{ADDRESS}{path} could not be downloaded to '{file}': check the network, or name a folder with the files "
-            f"in {VARIABLE} ({shorten(str(error), 100)})"
+            f"{ADDRESS}{path} could not be downloaded to '{file}': check the network, or set {VARIABLE} to a folder "
+            f"with the files ({shorten(str(error), 100)})"
         ) from None
     except ValueError:
-        # Pooch has checked the sum before the file came to its place, so there is nothing to clear away.
+        # Pooch verifies the checksum before it moves the file into place, so there is nothing to clean up.
         raise ValueError(
-            f"what came from {ADDRESS}{path} is damaged (its SHA-256 is not {sha256[:12]}...), and was not kept: "
+            f"the download of {ADDRESS}{path} is damaged (its SHA-256 is not {sha256[:12]}...) and was not kept: "
             f"try again"
         ) from None
     return file

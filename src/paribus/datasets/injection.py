@@ -1,4 +1,4 @@
-"""Contextual anomalies put into a table, so that it is known where they are."""
+"""Injects contextual anomalies into a table, so that it is known where they are."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from paribus.tables.encoding import encode_behavior
 from paribus.tables.roles import assign_roles
 from paribus.tables.table import Columns, Table
 
-# What the paper adds or takes away, in ranges of the feature.
-LEAST_PERTURBATION, MOST_PERTURBATION = 0.1, 0.5
+# What the paper adds or subtracts, in units of the feature's range.
+MIN_PERTURBATION, MAX_PERTURBATION = 0.1, 0.5
 SMALL_PERTURBATION = 0.05, 0.15
-# Kuo et al. scale the feature to [18, 30], and add up to 50.
-MOST_SHIFT = 50 / (30 - 18)
-# Song et al. take the farthest of so many others, or of a quarter of the rows if that is less.
+# Kuo et al. scale the feature to [18, 30] and add up to 50.
+MAX_SHIFT = 50 / (30 - 18)
+# Song et al. take the farthest of this many other rows, or of a quarter of the rows if that is less.
 SWAP_CANDIDATES = 50
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -37,37 +37,36 @@ def inject(
     seed: int = 0,
     scheme: str = "perturb",
 ) -> tuple[Any, Rows]:
-    """Changes the behaviour of some rows, drawn at random, and says which.
+    """Changes the behavior of randomly drawn rows, and labels them.
 
-    "perturb" is the scheme of Li and van Leeuwen (2023): in each behavioural feature, a number that is uniform on
-    [-0.5, -0.1] and [0.1, 0.5] is added to the value scaled to [0, 1]. "swap" is that of Song et al. (2007): the row
-    gets the behaviour of another, the one of 50 random rows (of a quarter of the table if that is less) whose scaled
-    behaviour is farthest from its own. "shift" is that of Kuo et al. (2018): a number that is uniform on [0, 50 / 12]
-    is added to the scaled value, which is their [0, 50] on the scale from 18 to 30; here to each behavioural feature.
-    "single" perturbs one behavioural feature of each row, drawn at random, and "small" perturbs all by no more than
-    0.05 to 0.15.
+    "perturb" is the scheme of Li and van Leeuwen (2023): a number drawn uniformly from [-0.5, -0.1] and [0.1, 0.5] is
+    added to each behavioral value scaled to [0, 1]. "swap" is that of Song et al. (2007): of 50 random rows (or a
+    quarter of the table if that is less), the row gets the behavior of the one whose scaled behavior is farthest from
+    its own. "shift" is that of Kuo et al. (2018): a number drawn uniformly from [0, 50 / 12] is added to each scaled
+    value, which corresponds to their [0, 50] on a scale from 18 to 30. "single" perturbs one randomly drawn behavioral
+    feature of each row. "small" perturbs all of them by 0.05 to 0.15.
 
-    Rows are replaced, as in the paper, never added, and nothing is cut at the ends of a range. The result is in the
-    units of the table, so that a person can read it; scaled to [0, 1] by the old range it is the paper's. Missing
-    values stay missing, constant features stay constant, and a row that has nothing else is not drawn.
+    As in the paper, rows are replaced rather than added, and values are not clipped to the original range. The result
+    is in the units of the table; scaled to [0, 1] by the original range, it is that of the paper. Missing values stay
+    missing, constant features stay constant, and rows without any other value are not drawn.
 
     Parameters
     ----------
     table : Dataset, dataframe, dict of columns or array
-        Any table that `QCAD` takes. A `Dataset` brings its roles, and its number of anomalies.
+        Any table that a detector takes. A `Dataset` has its own roles and its own number of anomalies.
     contextual, behavioral : list of names or positions
-        The roles of the columns, as for `QCAD`.
+        The roles of the columns, as for a detector.
     n : int
-        How many rows.
+        The number of rows to change.
     seed : int
-        The same seed gives the same injection.
+        The seed of the random draws.
     scheme : str
         "perturb", "swap", "shift", "single" or "small".
 
     Returns
     -------
     table
-        The changed table, of the same type as the given one (which is never changed); for a `Dataset` its table.
+        The changed table, in the type of the given one, which stays as it is; for a `Dataset`, its changed table.
     labels : array of shape (rows,)
         1 for an injected row, 0 for all others.
 
@@ -81,7 +80,7 @@ def inject(
     """
     if isinstance(table, Dataset):
         if contextual is not None or behavioral is not None:
-            raise ValueError("a data set brings its own roles: pass its table to give other ones")
+            raise ValueError("a data set has its own roles: pass its table to use other ones")
         n = table.n_anomalies if n is None else n
         table, contextual, behavioral = table.table, table.contextual, table.behavioral
     check_choice("scheme", scheme, SCHEMES)
@@ -92,7 +91,7 @@ def inject(
     ranges = column_ranges(behavior)
     eligible = np.flatnonzero((~np.isnan(behavior) & (ranges > 0)).any(axis=1))
     if n is None:
-        raise ValueError("n is not given: say how many rows to change, as in n=20")
+        raise ValueError("n is not given: set it to the number of rows to change, as in n=20")
     check_whole_number("n", n, 0, len(eligible))
 
     random = np.random.RandomState(seed)
@@ -108,11 +107,11 @@ def _perturb(
     behavior: Floats,
     ranges: Floats,
     chosen: Rows,
-    least: float = LEAST_PERTURBATION,
-    most: float = MOST_PERTURBATION,
+    lowest: float = MIN_PERTURBATION,
+    highest: float = MAX_PERTURBATION,
 ) -> Floats:
     shape = (len(chosen), len(ranges))
-    size = random.uniform(least, most, size=shape)
+    size = random.uniform(lowest, highest, size=shape)
     return behavior[chosen] + np.where(random.randint(2, size=shape) == 1, size, -size) * ranges
 
 
@@ -122,14 +121,14 @@ def _small(random: np.random.RandomState, behavior: Floats, ranges: Floats, chos
 
 def _single(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
     perturbed = _perturb(random, behavior, ranges, chosen)
-    # Of the features that can be changed.
+    # Features that are missing or constant are never drawn.
     wish = np.where(np.isnan(perturbed) | (ranges <= 0), -1.0, random.uniform(size=perturbed.shape))
     is_drawn = wish == wish.max(axis=1, keepdims=True)
     return np.where(is_drawn, perturbed, behavior[chosen])
 
 
 def _shift(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
-    return behavior[chosen] + random.uniform(0.0, MOST_SHIFT, size=(len(chosen), len(ranges))) * ranges
+    return behavior[chosen] + random.uniform(0.0, MAX_SHIFT, size=(len(chosen), len(ranges))) * ranges
 
 
 def _swap(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
@@ -140,7 +139,7 @@ def _swap(random: np.random.RandomState, behavior: Floats, ranges: Floats, chose
     for place, row in enumerate(chosen):
         others = random.permutation(n_rows - 1)[:n_candidates]
         others += others >= row
-        # What one of the two does not have tells nothing, and is not swapped.
+        # A feature that is missing in either row does not count toward the distance and is not swapped.
         differences = np.nan_to_num((behavior[others] - behavior[row]) / scale, nan=0.0)
         farthest = behavior[others[np.argmax((differences**2).sum(axis=1))]]
         known = ~np.isnan(farthest) & ~np.isnan(behavior[row])
@@ -158,7 +157,7 @@ SCHEMES: dict[str, Callable[[np.random.RandomState, Floats, Floats, Rows], Float
 
 
 def _replace(data: Any, positions: list[int], behavior: Floats) -> Any:
-    """The caller's table with other behaviour."""
+    """The caller's table with new behavior."""
     new = dict(zip(positions, behavior.T, strict=True))
     if isinstance(data, Mapping):
         return {name: _like(values, new[p]) if p in new else values for p, (name, values) in enumerate(data.items())}
@@ -178,7 +177,7 @@ def _replace(data: Any, positions: list[int], behavior: Floats) -> Any:
         data = np.where(np.ma.getmaskarray(data), np.array(None), data.data)
     array = np.array(data)
     if array.dtype.kind != "f":
-        # Whole numbers get room for what is behind the point; text beside numbers keeps each value as it is.
+        # Integers become floats; an array that mixes text and numbers keeps each value as an object.
         array = np.array(data, dtype=np.float64 if array.dtype.kind in "biu" else object)
     array[:, positions] = behavior
     return array

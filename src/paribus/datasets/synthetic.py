@@ -1,4 +1,4 @@
-"""The paper's synthetic data: contexts from a Gaussian mixture, and behaviour that follows from them."""
+"""The paper's synthetic data: contexts from a Gaussian mixture, and behavior that depends on them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paribus._common.validation import check_choice, check_seed, check_whole_num
 from paribus.datasets.catalog import ColumnsByName, Dataset, Summary
 
 N_CLUSTERS = 5
-LARGEST_CODE = 10
+MAX_CODE = 10
 NOISE = 0.05
 SHARE_OF_ZEROS = 1 / 3
 ANOMALY_RATE = 0.025
@@ -25,7 +25,7 @@ TERMS: dict[str, list[Callable[[Floats], Floats]]] = {
     "S4": [lambda c: np.log1p(np.abs(c))],
 }
 TERMS["S5"] = [term for terms in TERMS.values() for term in terms]
-"""What each scheme adds up over the contextual features, each term with coefficients of its own."""
+"""The terms that each scheme sums over the contextual features, each with its own coefficients."""
 
 SHAPES = {"S1": "linear", "S2": "cubic", "S3": "a sine", "S4": "logarithmic", "S5": "a mixture of four shapes"}
 
@@ -38,38 +38,43 @@ def synthetic(
     n_rows: int = 2000,
     seed: int = 0,
 ) -> Dataset:
-    """Contexts in five clusters, and behaviour that depends on them in a known way; no anomalies yet.
+    """Generates contexts in five clusters, and behavior that depends on them in a known way, without anomalies.
 
-    A row belongs to one of five Gaussian clusters, each as probable as the others. In each contextual feature the
-    centres are uniform on [0, 1], and the variance around them is a quarter of their mean distance from each other.
-    For a categorical one they are uniform on 0, 1, ..., 10, and the draws are rounded to whole numbers. Each
-    behavioural feature is a sum over all contextual features c, with coefficients that are uniform on [0, 1] or, one
-    time in three, zero, plus noise that is uniform on [0, 0.05]:
+    A row belongs to one of five equally probable Gaussian clusters. In each contextual feature, the centers are drawn
+    uniformly from [0, 1], and the variance around them is a quarter of their mean distance from each other. For a
+    categorical feature, the centers are drawn uniformly from 0, 1, ..., 10, and the values are rounded to integers.
+    Each behavioral feature is a sum over all contextual features c, with coefficients that are zero with probability
+    1/3 and otherwise uniform on [0, 1], plus noise that is uniform on [0, 0.05]:
 
     ====  ====================================
     S1    a c
     S2    a c^3
     S3    a sin(c)
     S4    a log(1 + abs(c))
-    S5    all four, with coefficients of their own
+    S5    all four, each with its own coefficients
     ====  ====================================
 
-    docs/datasets.md says where the paper leaves a choice, and why it was made in this way.
+    The documentation of the data sets says where the paper leaves a choice, and how it was made.
 
     Parameters
     ----------
     scheme : str
         "S1" to "S5".
     n_contextual : int
-        Contextual features, named c1, c2, ...
+        The number of contextual features, named c1, c2, ...
     n_categorical : int
-        How many of them, the last ones, are categories.
+        The number of categorical features among the contextual ones; they come last.
     n_behavioral : int
-        Behavioural features, named b1, b2, ...
+        The number of behavioral features, named b1, b2, ...
     n_rows : int
-        Rows.
+        The number of rows.
     seed : int
-        The same seed gives the same table.
+        The seed of the random draws.
+
+    Returns
+    -------
+    Dataset
+        The table, and the roles of its columns.
 
     Examples
     --------
@@ -88,7 +93,7 @@ def synthetic(
 
 
 def load_synthetic(name: str, seed: int | None = None) -> Dataset:
-    """Syn1 to Syn10. Each has its number for a seed if none is given."""
+    """Generates Syn1 to Syn10. The default seed is the number in the name."""
     if seed is not None:
         check_seed(seed)
     summary = SYNTHETIC_SETS[name]
@@ -115,7 +120,7 @@ def _summarize(
         behavioral=[f"b{q + 1}" for q in range(n_behavioral)],
         categorical=contextual[n_contextual - n_categorical :],
         n_anomalies=round(ANOMALY_RATE * n_rows),
-        description=f"Generated: behaviour is {SHAPES[scheme]} in the context (scheme {scheme}).",
+        description=f"Generated: behavior is {SHAPES[scheme]} in the context (scheme {scheme}).",
     )
 
 
@@ -130,7 +135,7 @@ def _generate(scheme: str, summary: Summary, seed: int) -> ColumnsByName:
 
 def _draw_context(random: np.random.RandomState, cluster: npt.NDArray[np.int64], categorical: bool) -> Floats:
     if categorical:
-        centers = random.randint(LARGEST_CODE + 1, size=N_CLUSTERS).astype(np.float64)
+        centers = random.randint(MAX_CODE + 1, size=N_CLUSTERS).astype(np.float64)
     else:
         centers = random.uniform(size=N_CLUSTERS)
     variance = np.mean([abs(one - other) for one, other in combinations(centers, 2)]) / 4

@@ -1,4 +1,4 @@
-"""A made-up mountain country's weather, with a few days that do not belong."""
+"""The weather of a fictional mountain country, with a few days that are unusual in their context."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 N_DAYS = 2000
 
-# Days of another time or place: each value is ordinary in the table, and strange where it stands.
+# Days with the weather of another time or place: each value is ordinary in the table, but unusual in its context.
 PLANTED: list[tuple[int, tuple[str, float, str], dict[str, float]]] = [
     (137, ("January", 1900.0, "inland"), {"temperature": 16.5, "rain": 0.6, "wind": 7.5}),
     (512, ("July", 60.0, "coast"), {"temperature": -2.5, "rain": 14.0, "wind": 20.5}),
@@ -21,7 +21,7 @@ MONTHS = [
 
 
 def generate() -> dict[str, list[str | float]]:
-    """2,000 days at stations between the sea and the peaks, the same ones every time."""
+    """2,000 days at stations between the sea and the peaks; always the same table."""
     random = np.random.RandomState(7)
     month = random.randint(12, size=N_DAYS)
     elevation = np.round(random.gamma(1.6, 450.0, size=N_DAYS).clip(0, 2800))

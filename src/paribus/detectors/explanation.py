@@ -1,4 +1,4 @@
-"""Explanations as users meet them: a sentence, tables in the shell and in notebooks, and pictures."""
+"""Explanations as users see them: a sentence, tables in the shell and in notebooks, and pictures."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(RowExplanation):
-    """Why a row has its score: which features, how far off, compared with which rows.
+    """Why a row has its score: which features stand out, by how much, and compared with which rows.
 
-    `str()` gives a sentence; `rich.print` and notebooks show tables; `plot()` draws the beanplots.
+    `str()` gives a sentence, `rich.print` and notebooks show tables, and `plot()` draws beanplots.
     """
 
     def __rich__(self) -> RenderableType:
@@ -28,7 +28,7 @@ class Explanation(RowExplanation):
         return as_html(self)
 
     def plot(self, ax: Any = None) -> BeanplotDisplay:
-        """Draws the beanplots of the top features: the expected distribution and the actual value (extra `plot`).
+        """Draws beanplots of the leading features: the expected distribution and the actual value (extra `plot`).
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class Explanation(RowExplanation):
         return BeanplotDisplay.from_explanation(self, ax=ax)
 
     def plot_context(self, ax: Any = None) -> ContextProfileDisplay:
-        """Draws the reference group's distribution in each contextual feature, with the row's own value marked.
+        """Draws the reference group's distribution in each contextual feature (extra `plot`).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Fitted detectors from files."""
+"""Loads fitted detectors from files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paribus.persistence.model import load_model
 
 
 def load(path: AnyPath) -> ContextualDetector:
-    """Reads a fitted detector from a file that its `save` wrote, whichever detector it is.
+    """Reads a fitted detector of any kind from a file that its `save` method wrote.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def load(path: AnyPath) -> ContextualDetector:
     Returns
     -------
     detector
-        A `ConditionalSurprise` or a `QCAD`, as it was when it was saved.
+        The fitted detector: a `ConditionalSurprise` or a `QCAD`.
 
     Examples
     --------

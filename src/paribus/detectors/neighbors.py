@@ -1,4 +1,4 @@
-"""Who is compared with whom: nearest neighbors by Gower's distance."""
+"""Nearest neighbors by Gower's distance."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ def gower_neighbors(
     n_jobs: int | None = -1,
     progress: Progress = False,
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """The k nearest rows of a mixed table by Gower's distance, exactly, without an N x N matrix.
+    """Finds the exact k nearest rows of a table of mixed types by Gower's distance, without an N x N matrix.
 
-    The distance of two rows is the mean over columns of |a - b| / range for numbers and of 0 or 1 for equal or
-    different categories. A value that is missing on either side leaves the mean; rows with no column in common are at
-    distance 1.
+    The distance of two rows is the mean over columns of ``|a - b| / range`` for numbers, and of 0 or 1 for equal or
+    different categories. A column in which either row has no value is left out of the mean; the distance of rows
+    without a common column is 1.
 
     Parameters
     ----------
     table : pandas, polars or pyarrow table, dict of columns, or array
         The rows to search among.
     k : int
-        How many neighbors to find, up to 65,535. More than there are: all of them.
+        The number of neighbors to find, up to 65,535. If there are fewer rows, all of them are found.
     rows : table, optional
-        The rows to find neighbors for, with the same columns. By default those of `table` itself, each of which is
-        not its own neighbour.
+        The rows to find neighbors for, with the same columns. By default the rows of `table`; a row is not its own
+        neighbor.
     columns : list of names or positions, optional
         The columns to compare; by default all.
     categorical : list of names or positions, optional
-        Columns of numbers that are categories. Text, categories and booleans always are.
+        Numeric columns to treat as categorical. Text, categorical and boolean columns always are.
     random_state : int, RandomState or None
-        Which of several rows at the same distance come first is a seeded draw, not their order in the table.
+        The seed of the order of rows at the same distance, which is random rather than that of the table.
     n_jobs : int
-        Threads; -1 for as many as there are cores.
+        The number of threads; -1 for all cores.
     progress : bool or callable
-        True for a bar, or a function of the rows done and the rows in all.
+        True for a progress bar, or a function that takes the number of rows done and the total number of rows.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def gower_neighbors(
     searched = Table(table)
     positions, kinds = assign_context(searched, columns, categorical)
     if searched.n_rows < 2 and rows is None:
-        raise ValueError(f"neighbors need at least 2 rows, and the table has {searched.n_rows}")
+        raise ValueError(f"finding neighbors takes at least 2 rows, but the table has {searched.n_rows}")
     if searched.n_rows < 1:
         raise ValueError("the table has no rows to search among")
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= MAX_NEIGHBORS:
@@ -82,7 +82,7 @@ def gower_neighbors(
     check_progress(progress)
     n_others = searched.n_rows - (1 if rows is None else 0)
     if k > n_others:
-        warnings.warn(f"k is {k}, but there are only {n_others} rows: these are found", UserWarning, stacklevel=2)
+        warnings.warn(f"k is {k}, but there are only {n_others} rows: all are found", UserWarning, stacklevel=2)
     encoding = ContextEncoding.fit(searched, positions, kinds)
     context = encoding.encode(searched, positions)
     asked = context

@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
-from paribus.detectors.base import ContextualDetector, warn_unscored
+from paribus.detectors.base import ContextualDetector
+from paribus.detectors.fitted_detector import warn_unscored
 from paribus.methods import qcad
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import Judged, RowBatch
@@ -28,64 +29,67 @@ DEFAULT_NEIGHBORS = 500
 class QCAD(ContextualDetector):
     """Finds rows that are unusual given their context.
 
-    Each row is compared with the rows most like it in the contextual features. Quantile regression forests on this
-    reference group give the distribution that each behavioural feature has there; the less probable the actual value,
-    the higher the score. The method is that of Li and van Leeuwen (2023); docs/method.md has it in full.
+    Each row is compared with its reference group: the rows most similar to it in the contextual features. Quantile
+    regression forests estimate the distribution of each behavioral feature there; the less probable the actual value,
+    the higher the score. The method was published by Li and van Leeuwen (2023).
 
     Parameters
     ----------
     contextual : list of names or positions
-        The columns that are circumstances: numbers or categories, missing values allowed.
+        The contextual columns: numeric or categorical, missing values allowed.
     behavioral : list of names or positions, optional
-        The columns that are behaviour: numbers, missing values allowed. By default every other numeric column.
+        The behavioral columns: numeric, missing values allowed. By default every other numeric column.
     categorical : list of names or positions, optional
-        Contextual columns of numbers that are categories. Text, categories and booleans always are.
+        Numeric contextual columns to treat as categorical. Text, categorical and boolean columns always are.
     n_neighbors : int, optional
-        The size of a reference group; by default half the rows, at most 500.
+        The size of a reference group; by default half the rows, with a maximum of 500.
     n_trees : int
-        Trees per forest. The paper's tables use 10.
+        The number of trees per forest. The paper's experiments use 10.
     bootstrap : bool
-        Whether each tree sees a bootstrap of the reference group, or all of it.
+        Whether each tree is grown on a bootstrap sample of the reference group rather than on all of it.
     max_features : int, float, "sqrt" or None
-        The contextual features that a split tries: a number, a share, the square root of their number, or all.
+        The contextual features that a split considers: a number, a share, the square root of their number, or all.
     min_samples_split : int
-        A node with fewer distinct rows is a leaf.
+        The minimum number of distinct rows for a split.
     n_quantiles : int
-        The number of intervals that the distribution is cut into.
+        The number of intervals between percentiles.
     clip : float or None
-        The cap of a partial score, in widths that an interval of a uniform distribution would have. It keeps one
-        extreme feature from outvoting all others; with a single behavioural feature it does nothing.
+        The cap on a partial score, in multiples of the interval width of a uniform distribution. It keeps one extreme
+        feature from dominating the others; it has no effect if there is a single behavioral feature.
     scale_tails : bool
-        Whether the score outside of all percentiles grows with the distance to them.
+        Whether the score of a value outside all percentiles grows with its distance from them.
     contamination : float or "auto"
-        The share of rows to be flagged, up to 0.5; or "auto" for those above Tukey's outer fence of the scores.
+        The share of rows to flag, up to 0.5; or "auto" to flag scores above Tukey's outer fence.
     random_state : int, RandomState or None
-        Seeds the bootstraps and the order of ties. The same data, parameters and seed give the same bits, on any number
-        of threads and any machine.
+        The seed of the bootstrap samples and of the order of ties. The same data, parameters and seed give
+        bit-identical results, for any number of threads and on any machine.
     n_jobs : int
-        Threads; -1 for as many as there are cores.
+        The number of threads; -1 for all cores.
     progress : bool or callable
-        True for a bar, or a function of the rows done and the rows in all.
+        True for a progress bar, or a function that takes the number of rows done and the total number of rows.
 
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        Higher is more anomalous; NaN for a row without behaviour. 100 is a row whose every feature is at the cap. With
-        one behavioural feature, or without a clip, nothing is cut, and scores can be higher.
-    partial_scores_ : table of rows x behavioural features
-        What each feature contributes, in the type of the fitted table: the mean of a row's partial scores is its score.
+        The scores; higher is more anomalous. NaN for a row that cannot be scored. 100 means that every feature is at
+        the cap; with one behavioral feature or without a clip, there is no cap and scores can be higher.
+    partial_scores_ : table of rows x behavioral features
+        The contribution of each feature, in the type of the fitted table. The score of a row is the mean of its partial
+        scores.
     labels_ : array of shape (rows,)
         -1 for an anomaly, 1 for a normal row.
+    threshold_ : float
+        The score above which a row is an anomaly.
     offset_ : float
-        Minus the score above which a row is an anomaly.
+        The negative threshold, as in scikit-learn.
     n_neighbors_ : int
         The size of the reference groups.
     fit_seconds_ : float
         How long the fit took.
     contextual_features_, behavioral_features_ : list of str
-        Their names (positions, as text, if the table had none).
+        The names of the columns, or their positions as text if the table has no names.
     categories_ : dict
-        The categories of each contextual feature that has some, sorted.
+        The sorted categories of each categorical contextual feature.
 
     Examples
     --------
@@ -136,13 +140,25 @@ class QCAD(ContextualDetector):
         self.progress = progress
 
     def fit(self, X: Any, y: None = None) -> QCAD:
-        """Learns the reference table and scores its rows, each against the others.
+        """Fits the detector to a table and scores its rows, each against the others.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table.
         y : ignored
+
+        Returns
+        -------
+        QCAD
+            The fitted detector.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table).anomaly_scores_.shape
+        (16,)
         """
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
@@ -175,12 +191,12 @@ class QCAD(ContextualDetector):
         scores = self.method.total(partial)
         if np.isnan(scores).all():
             raise ValueError(
-                "no row can be scored: none has a behavioural value that also occurs in its reference group; "
+                "no row can be scored: no behavioral value is present both in a row and in its reference group; "
                 "try a larger n_neighbors"
             )
         warn_unscored(scores)
 
-        # All at once, when nothing can fail any more.
+        # All attributes are set together, after everything that can fail.
         threshold = self.method.threshold(scores, self.contamination, 0.0)
         seconds = time.perf_counter() - start
         self._remember(Fitted(table, self.method, state, Judged(partial), reach, threshold, seconds), model)
@@ -192,7 +208,7 @@ def _resolve_n_neighbors(n_neighbors: int | None, n_rows: int) -> int:
         return max(1, min(n_rows // 2, DEFAULT_NEIGHBORS))
     if n_neighbors > n_rows - 1:
         warnings.warn(
-            f"n_neighbors is {n_neighbors}, but a row has only {n_rows - 1} others: these are used",
+            f"n_neighbors is {n_neighbors}, but there are only {n_rows - 1} other rows: all of them are used",
             UserWarning,
             stacklevel=3,
         )

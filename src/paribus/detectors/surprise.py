@@ -10,7 +10,8 @@ from sklearn.utils import check_random_state
 
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
-from paribus.detectors.base import ContextualDetector, warn_unscored
+from paribus.detectors.base import ContextualDetector
+from paribus.detectors.fitted_detector import warn_unscored
 from paribus.methods import surprise
 from paribus.methods.fitted import Fitted
 from paribus.methods.parameters import check_parameters
@@ -23,61 +24,70 @@ from paribus.tables.table import Columns
 class ConditionalSurprise(ContextualDetector):
     """Finds rows that are improbable given their context.
 
-    For each behavioural feature it learns the distribution of its values given the context, and given the context and
-    all other behavioural features, from forests over the whole table. A row's score is how much more surprising its
-    values are than usual: minus the logarithm of a smooth density, above what is usual in the table. So it finds values
-    that are strange for their circumstances, and values that are each plausible but do not go together. Each row is
-    judged by trees that have not seen it. docs/surprise.md has the method in full.
+    For each behavioral feature, forests over the whole table estimate the distribution of its values given the context,
+    and given the context and all other behavioral features. Each value yields evidence: the negative logarithm of the
+    probability of a value at most as dense. A row can be strange as a whole, its values may not go together, or one
+    value may be wrong; how common each of these is, is learned from the table. The score of a row is the negative
+    decimal logarithm of the probability that an ordinary row is as strange. All scores of fitted rows are out of
+    sample.
 
     Parameters
     ----------
     contextual : list of names or positions
-        The columns that are circumstances: numbers or categories, missing values allowed.
+        The contextual columns: numeric or categorical, missing values allowed.
     behavioral : list of names or positions, optional
-        The columns that are behaviour: numbers, missing values allowed. By default every other numeric column.
+        The behavioral columns: numeric, missing values allowed. By default every other numeric column.
     categorical : list of names or positions, optional
-        Contextual columns of numbers that are categories. Text, categories and booleans always are.
+        Numeric contextual columns to treat as categorical. Text, categorical and boolean columns always are.
     n_trees : int
-        Trees per forest. They come in pairs on separate rows, and each row is judged by one tree of each pair.
+        The number of trees per forest. Trees come in pairs on disjoint halves of the rows, and each row is scored by
+        the tree of each pair that has not seen it.
     max_features : int, float, "sqrt" or None
-        The columns that a split tries: a number, a share, the square root of their number, or all.
+        The columns that a split considers: a number, a share, the square root of their number, or all.
     min_samples_leaf : int
-        The rows that a leaf has at least.
+        The minimum number of rows in a leaf.
     max_samples : int
-        The rows that a tree is grown on at most; half of the table if that is less.
-    clip : float or None
-        The cap of a surprise, in nats: with 3, a value that is 20 times less likely than usual counts nearly as much as
-        one that is a million times less likely. It keeps one extreme feature from outvoting all others; with a single
-        behavioural feature it does nothing but set the scale.
+        The maximum number of rows that a tree is grown on; half the table if that is less.
     contamination : float or "auto"
-        The share of rows to be flagged, up to 0.5; or "auto" for those above Tukey's outer fence of the scores.
+        The share of rows to flag, up to 0.5; or "auto" to flag by `false_alarms`.
+    false_alarms : float
+        With `contamination="auto"`: the share of ordinary rows that are flagged by chance.
     random_state : int, RandomState or None
-        Seeds the samples and the columns that splits try. The same data, parameters and seed give the same bits, on any
-        number of threads.
+        The seed of the samples and of the columns that splits consider. The same data, parameters and seed give
+        bit-identical results for any number of threads.
     n_jobs : int
-        Threads; -1 for as many as there are cores.
+        The number of threads; -1 for all cores.
     progress : bool or callable
-        True for a bar, or a function of the rows done and the rows in all.
+        True for a progress bar, or a function that takes the number of rows done and the total number of rows.
 
     Attributes
     ----------
     anomaly_scores_ : array of shape (rows,)
-        Higher is more anomalous. 0 is no more surprising than usual; of several features, near 100 is a row
-        whose every value is at the cap or beyond, given the context and given all. NaN for a row without behaviour.
-    partial_scores_ : table of rows x behavioural features
-        What each feature contributes, in the type of the fitted table: the mean of a row's partial scores is its score.
+        The scores; higher is more anomalous. A score of 3 means that 1 in 1,000 ordinary rows is as strange. NaN for a
+        row without behavior.
+    partial_scores_ : table of rows x behavioral features
+        The contribution of each feature, in the type of the fitted table. The score of a row is the sum of its partial
+        scores.
+    p_values_ : array of shape (rows,)
+        The probability that an ordinary row is as strange.
+    cell_p_values_ : array of shape (rows, behavioral features)
+        The probability of a value at most as dense in the row's context.
+    kinds_ : array of shape (rows,)
+        What would be strange about each row: "whole", "combination" or "value".
     labels_ : array of shape (rows,)
         -1 for an anomaly, 1 for a normal row.
+    threshold_ : float
+        The score above which a row is an anomaly.
     offset_ : float
-        Minus the score above which a row is an anomaly.
+        The negative threshold, as in scikit-learn.
     n_neighbors_ : int
-        The rows that a reference group has at most.
+        The maximum size of a reference group.
     fit_seconds_ : float
         How long the fit took.
     contextual_features_, behavioral_features_ : list of str
-        Their names (positions, as text, if the table had none).
+        The names of the columns, or their positions as text if the table has no names.
     categories_ : dict
-        The categories of each contextual feature that has some, sorted.
+        The sorted categories of each categorical contextual feature.
 
     Examples
     --------
@@ -121,13 +131,26 @@ class ConditionalSurprise(ContextualDetector):
         self.progress = progress
 
     def fit(self, X: Any, y: None = None) -> ConditionalSurprise:
-        """Learns the table and scores its rows, each by trees that have not seen it.
+        """Fits the detector to a table and scores its rows, each by trees that have not seen it.
 
         Parameters
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table.
         y : ignored
+
+        Returns
+        -------
+        ConditionalSurprise
+            The fitted detector.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> detector.anomaly_scores_.shape
+        (2000,)
         """
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
@@ -137,7 +160,7 @@ class ConditionalSurprise(ContextualDetector):
         seed = int(check_random_state(self.random_state).randint(2**31))
         settings = SurpriseSettings(self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed)
         model = SurpriseModel(table, settings)
-        with reporter(self.progress, n_rows, "Learning") as tick:
+        with reporter(self.progress, n_rows, "Fitting") as tick:
             state, judged = model.fit(n_threads, tick)
         scores = self.method.total(judged.partial)
         warn_unscored(scores)

@@ -1,4 +1,4 @@
-"""The paper's experiments: which cells there are, and how one is run."""
+"""The paper's experiments: their tasks, and how a task is run."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ from paribus.evaluation.metrics import average_precision, precision_at_n, roc_au
 from paribus.evaluation.results import Result, Task
 
 AS_IN_THE_PAPER = ", as in the paper"
-# Each method by its name: what makes the detector, and the parameters that the name stands for.
+# The class of each method and its parameters, by the name of the method in the results.
 METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "ConditionalSurprise": (ConditionalSurprise, {}),
     "QCAD": (QCAD, {"n_trees": 10}),
     "QCAD, 100 trees": (QCAD, {"n_trees": 100}),
     **{name: (baselines.get(name), {}) for name in baselines.names()},
-    # As the paper ran them, where a rival's best setting is another one.
+    # Settings of the paper, for baselines that do better with another one.
     f"ROCOD{AS_IN_THE_PAPER}": (baselines.ROCOD, {"neighbor_distance": 0.9}),
     f"LOF{AS_IN_THE_PAPER}": (baselines.LOF, {"scale_context": False}),
     f"KNN{AS_IN_THE_PAPER}": (baselines.KNN, {"scale_context": False}),
     f"SOD{AS_IN_THE_PAPER}": (baselines.SOD, {"scale_context": False}),
 }
 COMPARED = ["ConditionalSurprise", "QCAD", "QCAD, 100 trees", *baselines.names()]
-"""The methods of the accuracy experiment, unless others are asked for."""
+"""The default methods of the accuracy experiment."""
 
+# The number of trials, and the smaller number for tables with more than `LARGE` rows.
 TRIALS, TRIALS_OF_LARGE, LARGE = 10, 5, 2000
-# Rivals that are slow on many rows or features get fewer trials there: (rows x contextual features, trials).
+# Fewer trials for slow baselines on large tables: (minimum of rows x contextual features, trials).
 FEWER_TRIALS = {
     "LoPAD": [(100_000, 1), (30_000, 2)],
     "SOD": [(30_000, 1)],
@@ -56,40 +57,41 @@ FEWER_TRIALS = {
 QUICK_SETS = ["FishWeight", "Yacht", "HeartFailure", "Concrete", "Syn1"]
 QUICK_TRIALS = 2
 
-# As in the paper's appendices; the ablations have five trials.
+# The parameter values of the paper's appendices, and its number of trials for the ablations.
 NEIGHBORS = [5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 400, 500]
 CLIPS = [0.1, 0.2, 0.5, *range(1, 13), 15, 20, 30, 40, None]
 ABLATION_TRIALS = 5
-# Tables that stand for the others there: small and large, few and many features.
+# A selection of tables for sensitivity and ablation: small and large, with few and many features.
 STUDIED_SETS = ["Concrete", "Energy", "Hepatitis", "LiverPatient", "QSRanking", "Yacht", "Abalone", "Syn5", "Syn10"]
 
 RUNTIME_TRIALS = 3
 RUNTIME_SHAPES = {
     "rows": [(n, 5, 5) for n in (500, 1000, 2000, 4000, 8000, 16000)],
     "contextual features": [(2000, n, 5) for n in (2, 5, 10, 20, 40)],
-    "behavioural features": [(2000, 5, n) for n in (1, 2, 5, 10, 20)],
+    "behavioral features": [(2000, 5, n) for n in (1, 2, 5, 10, 20)],
 }
 QUICK_ROWS = 2000
 HELDOUT_TRIALS = 5
-# Rows x contextual features, about.
+# The typical size of a held-out table, in rows x contextual features.
 HELDOUT_SIZE = 4000
 QUICK_HELDOUT = [name for name in heldout_sets() if name.startswith(("iris", "two branches"))]
 PLAIN = "plain forests"
 RUNTIME_METHODS = ["QCAD", "QCAD, 100 trees", "CAD", PLAIN]
-# The plain forests are timed on some rows; their matrix of distances does not fit beyond so many rows.
-PLAIN_TREES, PLAIN_SAMPLE, MOST_PLAIN_ROWS = 10, 40, 8_000
+# The plain forests: trees per forest, the number of forests that are timed, and the maximum number of rows, beyond
+# which their distance matrix does not fit into memory.
+PLAIN_TREES, PLAIN_SAMPLE, MAX_PLAIN_ROWS = 10, 40, 8_000
 
-# Parameters that say what a column is, or are kept elsewhere.
-NO_SETTINGS = {"contextual", "behavioral", "categorical", "random_state"}
+# Parameters that are not recorded as settings, because they are roles or recorded elsewhere.
+NOT_RECORDED = {"contextual", "behavioral", "categorical", "random_state"}
 
 
 def paper_sets() -> list[Summary]:
-    """The 30 data sets that the paper injects anomalies into."""
+    """The 30 data sets into which the paper injects anomalies."""
     return [summary for summary in datasets.summaries() if summary.n_anomalies is not None]
 
 
 def n_trials(summary: Summary, method: str) -> int:
-    """How many injections a cell is averaged over, as in the paper; fewer for slow methods on large tables."""
+    """The number of trials of a method on a data set: as in the paper, or fewer for slow methods on large tables."""
     size = summary.n_rows * len(summary.contextual)
     for limit, trials in FEWER_TRIALS.get(method.removesuffix(AS_IN_THE_PAPER), []):
         if size >= limit:
@@ -98,7 +100,7 @@ def n_trials(summary: Summary, method: str) -> int:
 
 
 def accuracy_tasks(methods: list[str], names: list[str], trials: int | None = None) -> Iterator[Task]:
-    """Every method on every data set: first trials first, small tables first, so that a part is of use."""
+    """Every method on every data set; first trials and small tables come first, so that partial results are useful."""
     sets = sorted(_sets(names), key=lambda summary: summary.n_rows * len(summary.contextual))
     for trial in range(trials or TRIALS):
         for summary in sets:
@@ -108,7 +110,7 @@ def accuracy_tasks(methods: list[str], names: list[str], trials: int | None = No
 
 
 def sensitivity_tasks(names: list[str], trials: int | None = None) -> Iterator[Task]:
-    """QCAD with other sizes of the reference group."""
+    """QCAD with different sizes of the reference group."""
     for trial in range(trials or TRIALS):
         for summary in _sets(names):
             for k in NEIGHBORS:
@@ -117,42 +119,39 @@ def sensitivity_tasks(names: list[str], trials: int | None = None) -> Iterator[T
 
 
 def ablation_tasks(names: list[str], trials: int | None = None) -> Iterator[Task]:
-    """QCAD without the scaling of tails, and with other caps."""
+    """QCAD with and without the scaling of tails, and with different caps."""
     for trial in range(trials or ABLATION_TRIALS):
         for summary in _sets(names):
             for scale_tails in (True, False):
                 yield Task("ablation", summary.name, "QCAD", trial, {"scale_tails": scale_tails})
             if len(summary.behavioral) > 1:
-                # With one behavioural feature nothing is cut.
+                # The cap has no effect with one behavioral feature.
                 for clip in CLIPS:
                     yield Task("ablation", summary.name, "QCAD", trial, {"clip": clip})
 
 
 def heldout_tasks(methods: list[str], names: list[str], trials: int | None = None) -> Iterator[Task]:
-    """Every method on tables that played no part in any choice."""
+    """Every method on the held-out tables."""
     for trial in range(trials or HELDOUT_TRIALS):
         for name in names:
             for method in methods:
                 yield Task("heldout", name, method, trial)
 
 
-def runtime_tasks(methods: list[str], trials: int | None = None, most_rows: int | None = None) -> Iterator[Task]:
-    """Time against rows, contextual and behavioural features of generated tables (scheme S1)."""
+def runtime_tasks(methods: list[str], trials: int | None = None, max_rows: int | None = None) -> Iterator[Task]:
+    """Runtime against the numbers of rows, contextual and behavioral features of generated tables (scheme S1)."""
     shapes = dict.fromkeys(shape for group in RUNTIME_SHAPES.values() for shape in group)
     for trial in range(trials or RUNTIME_TRIALS):
         for shape in sorted(shapes, key=prod):
-            if most_rows is not None and shape[0] > most_rows:
+            if max_rows is not None and shape[0] > max_rows:
                 continue
             for method in methods:
-                if method != PLAIN or shape[0] <= MOST_PLAIN_ROWS:
+                if method != PLAIN or shape[0] <= MAX_PLAIN_ROWS:
                     yield Task("runtime", "S1", method, trial, {}, shape)
 
 
 def prepare(tasks: Iterable[Task]) -> None:
-    """Sees to it that tasks have the packages and the files that they need, before any of them starts.
-
-    Files are downloaded where no folder is named; it is said what is missing.
-    """
+    """Raises an error if a package or a file that a task needs is missing. Files are downloaded if necessary."""
     tasks = list(tasks)
     for method in dict.fromkeys(task.method for task in tasks):
         for package in _packages(method):
@@ -168,7 +167,7 @@ def prepare(tasks: Iterable[Task]) -> None:
 
 
 def _packages(method: str) -> list[str]:
-    """The packages that only some methods need."""
+    """The optional packages that a method needs."""
     if method == PLAIN:
         return ["gower", "quantile_forest"]
     make = METHODS[method][0]
@@ -176,10 +175,10 @@ def _packages(method: str) -> list[str]:
 
 
 def run_task(task: Task, seed: int = 0, n_jobs: int = 1) -> Result:
-    """Injects anomalies, lets the detector look for them, and measures.
+    """Runs a task: injects anomalies, fits the detector, and computes the metrics.
 
-    The trial, added to the seed, seeds both the injection and the detector: the same task gives the same result. What
-    goes wrong is a result too.
+    The injection and the detector are both seeded with the sum of seed and trial, so that the same task gives the same
+    result. An exception becomes a result with an error message.
 
     Examples
     --------
@@ -189,11 +188,11 @@ def run_task(task: Task, seed: int = 0, n_jobs: int = 1) -> Result:
     """
     start = time.perf_counter()
     try:
-        # Otherwise linear algebra takes all cores, and so does every other cell.
+        # Without limits, linear algebra would use all cores in each of the parallel processes.
         with threadpool_limits(n_jobs):
             return replace(_measure(task, seed + task.trial, n_jobs), machine=used_machine())
     except Exception as error:
-        # Whatever a detector does wrong is written down, and the other cells go on.
+        # A failure of a detector is recorded and does not stop the other tasks.
         text = " ".join(f"{type(error).__name__}: {error}".split())[:500]
         seconds = round(time.perf_counter() - start, 3)
         return Result(task, seconds, error=text, seed=seed + task.trial, versions=used_versions())
@@ -220,7 +219,7 @@ def _measure(task: Task, seed: int, n_jobs: int) -> Result:
         round(roc_auc(labels, scores), 6),
         round(precision_at_n(labels, scores), 6),
         seed=seed,
-        settings={name: value for name, value in detector.get_params().items() if name not in NO_SETTINGS},
+        settings={name: value for name, value in detector.get_params().items() if name not in NOT_RECORDED},
         versions=used_versions(),
     )
 
@@ -238,7 +237,7 @@ def _time_plain_forests(data: Dataset, table: Any, seed: int) -> float:
 
 
 class Clock:
-    """How long tasks take, from those that are done."""
+    """Estimates the duration of tasks from finished ones."""
 
     def __init__(self, results: Iterable[Result]) -> None:
         self._cells: dict[tuple[str, str], list[float]] = {}
@@ -251,14 +250,14 @@ class Clock:
         """Learns from a result."""
         task, seconds = result.task, result.seconds
         if task.method == PLAIN and task.shape is not None:
-            # Of its forests, only a sample was grown.
+            # Only a sample of its forests was grown; the result is an extrapolation.
             n_rows, _, n_behavioral = task.shape
             seconds *= PLAIN_SAMPLE / (n_rows * n_behavioral)
         self._cells.setdefault((self._table(task), task.method), []).append(seconds)
         self._methods.setdefault(task.method, []).append(seconds / self._size(task))
 
     def expect(self, task: Task) -> float:
-        """Seconds: as for the same table and method, else by the size of the table."""
+        """The expected seconds: those of the same table and method if known, else in proportion to the table's size."""
         if same := self._cells.get((self._table(task), task.method)):
             return fmean(same)
         rates = self._methods.get(task.method) or [rate for rates in self._methods.values() for rate in rates]
@@ -272,7 +271,7 @@ class Clock:
 
 
 def used_versions() -> dict[str, str]:
-    """What the numbers depend on."""
+    """The versions of the packages that results depend on."""
     found = {"python": platform.python_version(), "numpy": np.__version__}
     for package in ("paribus", "scikit-learn", "pyod"):
         try:
@@ -283,7 +282,7 @@ def used_versions() -> dict[str, str]:
 
 
 def used_machine() -> dict[str, Any]:
-    """What durations depend on."""
+    """The properties of the machine that durations depend on."""
     return {"cores": int(cpu_count()), "kernel": kernel(), "processor": platform.machine()}
 
 
@@ -292,7 +291,7 @@ def _sets(names: list[str]) -> list[Summary]:
 
 
 def _load(task: Task) -> tuple[Dataset, str]:
-    """The table of a task, and how anomalies are put into it."""
+    """The table of a task, and the scheme by which anomalies are injected."""
     if BETWEEN in task.dataset:
         return load_heldout(task.dataset)
     if task.shape is None:

@@ -1,4 +1,4 @@
-"""Tables that played no part in any choice of the detectors: generated ones, and those that scikit-learn ships."""
+"""Held-out tables, which played no part in the design of the detectors: generated ones, and those of scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ N_ROWS = 1000
 ANOMALY_RATE = 0.04
 SEED = 20_261
 SCHEMES = ("perturb", "swap", "shift", "single", "small")
-"""How anomalies are injected: see `datasets.inject`."""
+"""The injection schemes; see `datasets.inject`."""
 BETWEEN = " / "
-"""What stands between the name of a table and that of a scheme."""
+"""The separator between the name of a table and the name of a scheme."""
 
 
 def heldout_sets() -> list[str]:
-    """Every table with every way to inject anomalies."""
+    """The names of all combinations of a table and an injection scheme."""
     return [f"{name}{BETWEEN}{scheme}" for name in (*GENERATED, *SHIPPED) for scheme in SCHEMES]
 
 
 def load_heldout(name: str) -> tuple[Dataset, str]:
-    """A table by its name, and how anomalies are put into it.
+    """Loads a table, and returns it with its injection scheme.
 
     >>> data, scheme = load_heldout("two branches / swap")
     >>> data.n_rows, data.n_anomalies, scheme
@@ -54,7 +54,7 @@ Generated = tuple[dict[str, Floats], dict[str, Floats], list[str]]
 
 
 def _uneven_noise(random: np.random.Generator) -> Generated:
-    """Noise that grows elevenfold along one circumstance, around a curve along two others."""
+    """Noise that grows elevenfold with one contextual feature, around a curve along two others."""
     x, y, z = random.uniform(size=(3, N_ROWS))
     noise = (0.05 + 0.5 * x) * random.normal(size=(3, N_ROWS))
     level = np.sin(6 * y) + z**2
@@ -63,7 +63,7 @@ def _uneven_noise(random: np.random.Generator) -> Generated:
 
 
 def _two_branches(random: np.random.Generator) -> Generated:
-    """Behaviour that lies on one of two curves, both of them ordinary; between them is nothing."""
+    """Behavior on one of two curves, both of them ordinary, with nothing in between."""
     x, y = random.uniform(size=(2, N_ROWS))
     branch = random.choice([-1.0, 1.0], N_ROWS)
     first = branch * (1 + 2 * x) + 0.1 * random.normal(size=N_ROWS)
@@ -72,7 +72,7 @@ def _two_branches(random: np.random.Generator) -> Generated:
 
 
 def _heavy_tails(random: np.random.Generator) -> Generated:
-    """Noise of Student's t with 2 degrees of freedom: far values are ordinary."""
+    """Noise from Student's t with 2 degrees of freedom, so that distant values are ordinary."""
     context = random.normal(size=(4, N_ROWS))
     level = context[0] * context[1] + np.abs(context[2])
     behavior = {f"b{i}": level * 2 + 0.2 * random.standard_t(2, size=N_ROWS) for i in range(3)}
@@ -80,7 +80,7 @@ def _heavy_tails(random: np.random.Generator) -> Generated:
 
 
 def _interactions(random: np.random.Generator) -> Generated:
-    """Levels that belong to combinations of three categories, and a slope that belongs to one of them."""
+    """Levels that depend on the combination of three categories, and a slope that depends on one of them."""
     codes = random.integers([[6], [4], [3]], size=(3, N_ROWS))
     levels, slopes = random.normal(size=(2, 6, 4, 3)), random.normal(size=(2, 6))
     x = random.normal(size=N_ROWS)
@@ -95,7 +95,7 @@ def _interactions(random: np.random.Generator) -> Generated:
 
 
 def _many_idle(random: np.random.Generator) -> Generated:
-    """Three of twenty circumstances matter, and behaviours that follow each other more than these."""
+    """Twenty contextual features of which three matter, and behavioral features that mostly follow each other."""
     context = random.normal(size=(20, N_ROWS))
     shared = random.normal(size=N_ROWS)
     level = np.tanh(context[0]) + 0.5 * context[1] * (context[2] > 0)
@@ -110,14 +110,14 @@ GENERATED: dict[str, Callable[[np.random.Generator], Generated]] = {
     "interactions": _interactions,
     "many idle": _many_idle,
 }
-# The contextual features of each; all others are behaviour.
+# The contextual features of the tables from scikit-learn; all other features are behavioral.
 SHIPPED = {
     "diabetes": ["age", "sex", "bmi", "bp"],
     "iris": ["target", "petal length (cm)", "petal width (cm)"],
     "wine": ["target", "alcohol", "ash", "magnesium", "color_intensity"],
     "breast cancer": ["target", "mean radius", "mean texture", "mean smoothness", "mean symmetry"],
 }
-# Columns of whole numbers that are names.
+# Categorical columns that are coded as numbers.
 CATEGORIES = {"sex", "target"}
 
 

@@ -1,7 +1,7 @@
-"""The same method made of other packages, as one writes it without paribus: the peer that speed is measured against.
+"""QCAD built from other packages, as one would write it without paribus: the peer in speed measurements.
 
-Gower's distances come from the `gower` package, and each row and behavioural feature has a forest of quantile-forest.
-Both come with `pip install 'paribus[bench]'`.
+Distances come from the `gower` package, and quantile-forest fits one forest per row and behavioral feature. Both are
+installed by `pip install 'paribus[bench]'`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ QUANTILES = [i / 100 for i in range(101)]
 
 
 class PlainForests:
-    """One forest per row and feature, on the neighbours that a matrix of all distances gives.
+    """One forest per row and behavioral feature, on neighbors from a matrix of all distances.
 
     Parameters
     ----------
     context : array of shape (rows, contextual features)
-        Numbers, and codes of categories.
+        The contextual features, with categories as codes.
     categorical : array of shape (contextual features,)
-        Which of them are codes.
-    behavior : array of shape (rows, behavioural features)
-        What the forests predict.
+        Whether each contextual feature is categorical.
+    behavior : array of shape (rows, behavioral features)
+        The behavioral features.
     n_neighbors, n_trees : int
         As in `QCAD`.
     """
@@ -37,7 +37,7 @@ class PlainForests:
         try:
             import gower
         except ModuleNotFoundError:
-            raise ModuleNotFoundError("plain forests need other packages: pip install 'paribus[bench]'") from None
+            raise ModuleNotFoundError("plain forests need the package gower: pip install 'paribus[bench]'") from None
         self.context = context
         self.behavior = behavior
         self.n_trees = n_trees
@@ -60,7 +60,7 @@ class PlainForests:
         return np.asarray(forest.predict(point, quantiles=QUANTILES, interpolation="lower"))
 
     def estimate_seconds(self, n_forests: int, seed: int) -> float:
-        """How long all rows and features take on one core, from some of them."""
+        """Extrapolates the seconds for all rows and features on one core from a sample of forests."""
         random = np.random.default_rng(seed)
         n_rows, n_features = self.behavior.shape
         start = time.perf_counter()

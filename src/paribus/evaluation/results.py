@@ -1,4 +1,4 @@
-"""Results of experiments: one line of JSON for each finished cell, and what they amount to."""
+"""The results of experiments: files with one line of JSON per task, and means over trials."""
 
 from __future__ import annotations
 
@@ -19,49 +19,51 @@ MEASURES: dict[Measure, str] = {"prc_auc": "PRC AUC", "roc_auc": "ROC AUC", "pre
 
 @dataclass(frozen=True)
 class Task:
-    """One detector, one table, one injection: the cell that experiments are made of."""
+    """The unit of an experiment: one detector on one table with one injection of anomalies."""
 
     experiment: str
     dataset: str
     method: str
     trial: int
     parameters: dict[str, Any] = field(default_factory=dict)
-    """Of the detector, besides those that the method stands for."""
+    """The parameters of the detector, besides those that the name of the method implies."""
     shape: tuple[int, int, int] | None = None
-    """Rows, contextual and behavioural features of a generated table; None for a data set by name."""
+    """The numbers of rows, contextual and behavioral features of a generated table; None for a named data set."""
 
     @property
     def key(self) -> str:
-        """What makes it this task and no other."""
+        """A text that identifies the task."""
         return json.dumps([self.experiment, self.dataset, self.method, self.trial, self.parameters, self.shape])
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a task."""
+    """The result of a task."""
 
     task: Task
     seconds: float
+    """The duration of the fit."""
     prc_auc: float | None = None
     roc_auc: float | None = None
     precision_at_n: float | None = None
     error: str | None = None
-    """Why there are no measures, if so."""
+    """The error message if the task failed."""
     seed: int | None = None
-    """Of the injection and of the detector."""
+    """The seed of the injection and of the detector."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Every parameter of the detector, defaults included, but the roles of columns."""
+    """All parameters of the detector, including defaults, except for the roles of columns."""
     versions: dict[str, str] = field(default_factory=dict)
+    """The versions of the packages that results depend on."""
     machine: dict[str, Any] = field(default_factory=dict)
-    """What the duration depends on."""
+    """The properties of the machine that the duration depends on."""
 
     def to_line(self) -> str:
-        """One line of a result file."""
+        """The result as a line of a result file."""
         return json.dumps(asdict(self.task) | {k: v for k, v in asdict(self).items() if k != "task"})
 
     @classmethod
     def from_line(cls, line: str) -> Result:
-        """The result that a line holds."""
+        """Reads a result from a line of a result file."""
         entry = json.loads(line)
         own = {each.name: entry.pop(each.name) for each in fields(Task)}
         if own["shape"] is not None:
@@ -70,12 +72,12 @@ class Result:
 
 
 class ResultFile:
-    """A file of results that grows by a line at a time. A run that was killed goes on where it was.
+    """A file of results to which lines are appended, so that an interrupted run can be resumed.
 
     Parameters
     ----------
     path : Path
-        The file; it and its folder are made when the first result comes.
+        The file, which is created together with its folder when the first result is appended.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,17 +92,17 @@ class ResultFile:
                     result = Result.from_line(line)
                 except (ValueError, KeyError, TypeError):
                     if not line.endswith("}"):
-                        # What a killed run left.
+                        # A run was killed while it wrote this line.
                         continue
-                    raise ValueError(f"line {number} of '{self.path}' is not a result: remove it") from None
+                    raise ValueError(f"line {number} of '{self.path}' is not a result: remove the line") from None
                 results[result.task.key] = result
         return list(results.values())
 
     def append(self, result: Result) -> None:
-        """Adds a result, and sees to it that it is on the disk."""
+        """Appends a result and flushes it to disk."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a+b") as stream:
-            # A line that was torn when the last run was killed must not swallow this one.
+            # An incomplete last line, left by a killed run, must not merge with this one.
             if stream.tell() > 0:
                 stream.seek(-1, os.SEEK_END)
                 if stream.read(1) != b"\n":
@@ -112,28 +114,29 @@ class ResultFile:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean and deviation of a measure over trials. One trial has no deviation."""
+    """The mean and the standard deviation of a measure over trials."""
 
     mean: float
     deviation: float | None
+    """The standard deviation; None for a single trial."""
     n_trials: int
 
     @classmethod
     def of(cls, values: list[float]) -> Mean:
-        """The mean of some values."""
+        """The mean of the given values."""
         return cls(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
 
     def __str__(self) -> str:
         return f"{self.mean:.2f}" + ("" if self.deviation is None else f" ± {self.deviation:.2f}")
 
 
-# A difference to the paper that is neither above this nor above the paper's own deviation is none.
+# Differences from the paper up to this, or up to the paper's standard deviation, do not count.
 REACH = 0.02
 MARKS = {1: " ▲", 0: "", -1: " ▼"}
 
 
 def verdict(found: Mean, reported: Mean) -> int:
-    """1 if a mean is above what the paper reports by more than chance, -1 if below, 0 if within reach.
+    """1 if a mean is above the paper's by more than the tolerance, -1 if it is below, 0 if it is within.
 
     >>> verdict(Mean(0.95, 0.01, 10), Mean(0.90, 0.04, 10)), verdict(Mean(0.87, 0.01, 10), Mean(0.90, 0.04, 10))
     (1, 0)
@@ -145,7 +148,7 @@ def verdict(found: Mean, reported: Mean) -> int:
 
 
 def is_generated(dataset: str) -> bool:
-    """Whether a data set of the paper is one of its synthetic ones.
+    """Whether a data set of the paper is synthetic.
 
     >>> is_generated("Syn10"), is_generated("SynMachine")
     (True, False)
@@ -154,7 +157,7 @@ def is_generated(dataset: str) -> bool:
 
 
 def means(results: Iterable[Result], measure: Measure = "prc_auc") -> dict[tuple[str, str], Mean]:
-    """The mean of a measure for each data set and method, over the trials that have it."""
+    """The mean of a measure over trials, for each data set and method."""
     values: dict[tuple[str, str], list[float]] = {}
     for result in results:
         value = getattr(result, measure)
@@ -165,7 +168,7 @@ def means(results: Iterable[Result], measure: Measure = "prc_auc") -> dict[tuple
 
 @cache
 def paper_means(measure: Measure = "prc_auc") -> dict[tuple[str, str], Mean]:
-    """What Li and van Leeuwen (2023) report for each data set and method.
+    """The results that Li and van Leeuwen (2023) report for each data set and method.
 
     >>> paper_means()["Energy", "ROCOD"]
     Mean(mean=0.42, deviation=0.06, n_trials=10)
@@ -173,7 +176,7 @@ def paper_means(measure: Measure = "prc_auc") -> dict[tuple[str, str], Mean]:
     text = files("paribus.evaluation").joinpath("paper_results.csv").read_text(encoding="utf-8")
     return {
         (row["dataset"], row["method"]): Mean(
-            # Where they give no deviation there was only one trial.
+            # Without a deviation there was only one trial.
             float(row["mean"]),
             float(row["std"]) if row["std"] else None,
             10 if row["std"] else 1,

@@ -1,4 +1,4 @@
-"""Tasks over processes: results are kept at once, none is made twice, and what fails does not stop the rest."""
+"""Runs tasks in parallel processes: results are saved at once, and a failure does not stop the other tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Work = Callable[[Task], Result]
 
 
 def pending(tasks: Iterable[Task], file: ResultFile, retry_failed: bool = False) -> list[Task]:
-    """The tasks that the file has no result of; with `retry_failed`, those that failed among them."""
+    """The tasks without a result in the file; with `retry_failed`, failed tasks are included."""
     done = {result.task.key for result in file.read() if result.error is None or not retry_failed}
     return [task for task in tasks if task.key not in done]
 
@@ -32,20 +32,20 @@ def run(
     n_jobs: int = 1,
     on_result: Callable[[Result], object] = lambda result: None,
 ) -> None:
-    """Runs tasks.
+    """Runs tasks and appends their results to a file.
 
     Parameters
     ----------
-    todo : list of tasks
-        In the order in which they start.
+    todo : list of Task
+        The tasks, in the order in which they start.
     file : ResultFile
-        Where results go.
-    work : function of a task
-        What is done; it must be picklable if there are several jobs.
+        The file for the results.
+    work : callable
+        Runs a task and returns its result; it must be picklable if there are several processes.
     n_jobs : int
-        Processes; 1 for this one.
-    on_result : function of a result
-        Called for each new one.
+        The number of processes; with 1, tasks run in the current process.
+    on_result : callable
+        Called with each new result.
     """
 
     def keep(result: Result) -> None:
@@ -59,7 +59,7 @@ def run(
     while todo:
         todo = _run_in_pool(todo, work, n_jobs, keep)
         if todo:
-            # A process died, and took these along. Whichever killed it does so again alone.
+            # A process died and its tasks were lost. Each is run alone, to find the one that kills its process.
             for task in todo[:n_jobs]:
                 if _run_in_pool([task], work, 1, keep):
                     keep(Result(task, 0.0, error=DIED))
@@ -67,16 +67,16 @@ def run(
 
 
 def _run_in_pool(todo: list[Task], work: Work, n_jobs: int, keep: Callable[[Result], None]) -> list[Task]:
-    """Runs tasks until all are done, or until a process dies: then those that are not done, the interrupted first."""
+    """Runs tasks until all are done or a process dies; returns the unfinished tasks, interrupted ones first."""
     waiting = list(todo)
     running: dict[Future[Result], Task] = {}
-    # Not forked: a fork copies locks that threads of numerical libraries may hold.
+    # Not "fork", which copies locks that threads of numerical libraries may hold.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(n_jobs, mp_context=context, initializer=_follow_parent)
     try:
         while waiting or running:
             while waiting and len(running) < n_jobs:
-                # It leaves the line only when it is taken: a pool may break just now.
+                # The task is removed only after it was submitted, because the pool may break in between.
                 future = _submit(pool, work, waiting[0])
                 running[future] = waiting.pop(0)
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -91,7 +91,7 @@ def _run_in_pool(todo: list[Task], work: Work, n_jobs: int, keep: Callable[[Resu
 
 
 def _submit(pool: ProcessPoolExecutor, work: Work, task: Task) -> Future[Result]:
-    """Submits a task. A process that starts for it does not hear Ctrl-C, which is for this one to answer."""
+    """Submits a task. A process that is started for it ignores Ctrl-C, which the parent process handles."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         return pool.submit(work, task)
@@ -100,7 +100,7 @@ def _submit(pool: ProcessPoolExecutor, work: Work, task: Task) -> Future[Result]
 
 
 def _follow_parent() -> None:
-    """Ends this process when the one that started it is gone, however that was killed."""
+    """Ends this process when its parent process ends, even if the parent is killed."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -112,7 +112,7 @@ def _follow_parent() -> None:
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
-    """Ends a pool at once, whatever its processes are doing."""
+    """Terminates the processes of a pool at once."""
     processes = list((pool._processes or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:

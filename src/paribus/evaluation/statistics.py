@@ -1,6 +1,6 @@
-"""Whether differences between detectors over many data sets are more than chance: Friedman, and Nemenyi after it.
+"""Tests of differences between detectors over many data sets: Friedman's test, followed by Nemenyi's.
 
-As in Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006).
+See Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7 (2006).
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from paribus._common.validation import is_number
 
 
 def ranks(results: npt.ArrayLike) -> Floats:
-    """The rank of each method on each data set: 1 for the highest result, ties share the mean of their ranks.
+    """The rank of each method on each data set: 1 is the highest result, and ties share the mean of their ranks.
 
     Parameters
     ----------
     results : array of shape (data sets, methods)
         Higher is better; no missing values.
+
+    Returns
+    -------
+    array of shape (data sets, methods)
 
     Examples
     --------
@@ -31,27 +35,38 @@ def ranks(results: npt.ArrayLike) -> Floats:
     """
     table = np.asarray(results, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] < 1 or table.shape[1] < 2:
-        raise ValueError(f"results must be data sets x methods with at least 2 methods; their shape is {table.shape}")
+        raise ValueError(f"results has shape {table.shape}: it must be data sets x methods, with at least 2 methods")
     if np.isnan(table).any():
         row, column = np.argwhere(np.isnan(table))[0]
-        raise ValueError(f"results miss a value (data set {row}, method {column}): leave that data set out")
+        raise ValueError(f"results has no value for data set {row}, method {column}: leave that data set out")
     return np.asarray(rankdata(-table, axis=1))
 
 
 @dataclass(frozen=True)
 class Friedman:
-    """The test that all methods rank alike on average."""
+    """The result of testing the hypothesis that all methods have the same average rank."""
 
     statistic: float
-    """Friedman's chi-squared, corrected for ties."""
+    """Friedman's chi-squared statistic, corrected for ties."""
     p_value: float
+    """The p-value of Friedman's test."""
     f_statistic: float
-    """Iman and Davenport's F, which is less timid."""
+    """Iman and Davenport's F statistic, which is less conservative."""
     f_p_value: float
+    """The p-value of Iman and Davenport's test."""
 
 
 def friedman(results: npt.ArrayLike) -> Friedman:
     """Friedman's test, and that of Iman and Davenport.
+
+    Parameters
+    ----------
+    results : array of shape (data sets, methods)
+        Higher is better; no missing values.
+
+    Returns
+    -------
+    Friedman
 
     Examples
     --------
@@ -62,7 +77,7 @@ def friedman(results: npt.ArrayLike) -> Friedman:
     table = ranks(results)
     n, k = table.shape
     ties = sum(float((counts**3 - counts).sum()) for counts in (np.unique(row, return_counts=True)[1] for row in table))
-    # All ranks equal on every data set: nothing to tell apart.
+    # If all methods tie on every data set, there is no difference to test.
     correction = 1.0 - ties / (n * k * (k * k - 1))
     if correction <= 0:
         return Friedman(0.0, 1.0, 0.0, 1.0)
@@ -75,7 +90,18 @@ def friedman(results: npt.ArrayLike) -> Friedman:
 
 
 def critical_difference(n_methods: int, n_datasets: int, significance: float = 0.05) -> float:
-    """How far apart two average ranks must be to differ by more than chance (Nemenyi's test).
+    """The critical difference of Nemenyi's test: average ranks that are farther apart differ significantly.
+
+    Parameters
+    ----------
+    n_methods, n_datasets : int
+        The numbers of methods and data sets.
+    significance : float
+        The significance level.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -89,7 +115,25 @@ def critical_difference(n_methods: int, n_datasets: int, significance: float = 0
 
 
 def nemenyi(results: npt.ArrayLike) -> Floats:
-    """The probability, for each pair of methods, that average ranks differ so much by chance."""
+    """The p-values of Nemenyi's test.
+
+    Parameters
+    ----------
+    results : array of shape (data sets, methods)
+        Higher is better; no missing values.
+
+    Returns
+    -------
+    array of shape (methods, methods)
+        The p-value of each pair of methods.
+
+    Examples
+    --------
+    >>> nemenyi([[0.9, 0.5, 0.7], [0.8, 0.6, 0.7], [0.7, 0.1, 0.2], [0.6, 0.3, 0.5]]).round(2)
+    array([[1.  , 0.01, 0.33],
+           [0.01, 1.  , 0.33],
+           [0.33, 0.33, 1.  ]])
+    """
     table = ranks(results)
     n, k = table.shape
     average = table.mean(axis=0)
@@ -100,7 +144,19 @@ def nemenyi(results: npt.ArrayLike) -> Floats:
 
 
 def cliques(average_ranks: npt.ArrayLike, difference: float) -> list[list[int]]:
-    """The largest groups of methods, best first, within which no two differ by more than the critical difference.
+    """The maximal groups of methods, best first, in which no two differ by more than the critical difference.
+
+    Parameters
+    ----------
+    average_ranks : array of shape (methods,)
+        The average rank of each method.
+    difference : float
+        The critical difference.
+
+    Returns
+    -------
+    list of lists of int
+        The methods of each group, by position.
 
     Examples
     --------
@@ -112,7 +168,7 @@ def cliques(average_ranks: npt.ArrayLike, difference: float) -> list[list[int]]:
     found: list[list[int]] = []
     for start in range(len(order)):
         group = [int(m) for m in order[start:] if average[m] - average[order[start]] <= difference]
-        # A group that is part of the one before says nothing new.
+        # A subset of the previous group is not maximal.
         if len(group) > 1 and (not found or not set(group) <= set(found[-1])):
             found.append(group)
     return found

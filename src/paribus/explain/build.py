@@ -1,4 +1,4 @@
-"""From what a method says about some rows to their explanations."""
+"""Builds explanations from a method's findings about rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from paribus.methods.interface import RowFindings
 Made = TypeVar("Made", bound=RowExplanation)
 Number = TypeVar("Number", np.float64, np.int64)
 
-# Reference rows count as comparable within the reach that the groups of so many fitted rows have.
+# A reference row is comparable if it is no farther away than the farthest reference row of this share of fitted rows.
 USUAL_REACH = 0.95
-# Reference rows count as long as they are needed for so much of the weight.
+# The share of the weight that the rows counted in `n_counting` hold together.
 NEARLY_ALL = 0.95
 
 
@@ -35,31 +35,37 @@ def explain_rows(
     n_features: int,
     make: type[Made],
 ) -> list[Made]:
-    """The explanations of rows.
+    """Explains rows.
 
     Parameters
     ----------
     view : FittedView
         What the rows are compared with.
     own : sequence of sequences
-        The rows' own values, [contextual feature][row], as a person knows them.
+        The rows' own values, [contextual feature][row], decoded.
     positions : sequence of int or None
         The position of each row in the fitted table; None for a new row.
     labels : sequence
-        What the rows are called.
+        The labels of the rows.
     values : array
-        Their behavior, [row][feature].
+        The behavior of the rows, [row][feature].
     scores : array
-        Their scores.
+        The scores of the rows.
     findings : sequence of RowFindings
-        What the method says about each of them.
+        What the method says about each row.
     n_features : int
-        How many behavioral features the sentence and the pictures show at most.
+        The maximum number of behavioral features that the sentence and the pictures show.
     make : type
         The class of the explanations.
+
+    Returns
+    -------
+    list
+        One explanation per row.
     """
     usual_nearest, usual_farthest = (float(value) for value in np.median(view.reach, axis=0))
     limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
+    p_values = view.p_values(scores)
     explanations = []
     for row, position in enumerate(positions):
         neighbors, distances = findings[row].neighbors, findings[row].distances
@@ -79,6 +85,8 @@ def explain_rows(
                 rank=int(len(view.sorted_scores) - np.searchsorted(view.sorted_scores, score, "right")) + 1,
                 n_ranked=len(view.sorted_scores) + (position is None),
                 percentile=float(100 * np.searchsorted(view.sorted_scores, score) / len(view.sorted_scores)),
+                p_value=float(p_values[row]),
+                kind=findings[row].kind,
                 threshold=view.threshold,
                 behavior=behavior,
                 context=tuple(context),
@@ -123,19 +131,19 @@ def _features(view: FittedView, values: Floats, findings: RowFindings) -> tuple[
                 verdict=None if findings.verdicts is None else findings.verdicts[i],
             )
         )
-    # Those without a score come last.
+    # Features without a score come last.
     return tuple(sorted(features, key=lambda feature: -np.nan_to_num(feature.partial_score, nan=-1.0)))
 
 
 def _n_counting(weights: Floats) -> int:
-    """The fewest rows that have nearly all of the weight."""
+    """The minimum number of rows that hold nearly all of the weight."""
     heaviest_first = np.sort(weights)[::-1]
-    # Shares that differ by rounding alone are equal.
+    # The tolerance absorbs rounding errors of the sum.
     return int(np.searchsorted(np.cumsum(heaviest_first), NEARLY_ALL - 1e-9)) + 1
 
 
 def _plain(value: Any) -> Any:
-    """None for a missing number, and Python's own numbers for those of numpy."""
+    """The value as a plain Python object; None for a missing number."""
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -17,15 +17,15 @@ from paribus.tables.column_format import ColumnFormat
 from paribus.tables.row_store import ColumnSummary
 from paribus.tables.table import Table
 
-# The central part of a group that is described: from the 5 % to the 95 % percentile, ...
+# The quantiles between which the values of a numeric feature are described.
 CENTRAL = (0.05, 0.95)
-# ... or the most frequent categories that make up so much of it together.
-MOST = 0.8
-# A feature sets a group apart if the described part is this much rarer in the whole table.
-RARER = 0.75
-# Categories that are listed by name; the rest is counted.
-MOST_LISTED = 3
-# A row this far beyond its whole group in one feature, as a share of the table's range, stands alone there.
+# The minimum share of the group that the named categories of a categorical feature make up together.
+MIN_NAMED_SHARE = 0.8
+# A feature sets a group apart if the table's share of the described values is at most this fraction of the group's.
+MAX_RELATIVE_SHARE = 0.75
+# Categories that a text lists by name; the others are counted.
+MAX_LISTED = 3
+# A value this far beyond all values of its group, as a share of the column's range, gets a warning.
 FAR_BEYOND = 0.1
 
 
@@ -35,33 +35,34 @@ class ContextFeature:
 
     name: str
     value: float | Hashable
-    """The row's own; None if missing. Moments in time are microseconds."""
+    """The row's own value; None if missing. Timestamps are in microseconds."""
     low: float | None
+    """The lower end of the group's central 90 %; None for a categorical feature."""
     high: float | None
-    """The central 90 % of the group, if the feature is a number."""
+    """The upper end of the group's central 90 %; None for a categorical feature."""
     categories: tuple[Hashable, ...]
-    """The categories that make up at least 80 % of the group, most frequent first, if it is a category."""
+    """The categories that make up at least 80 % of the group, most frequent first; empty for a numeric feature."""
     share: float
-    """How much of the group the range or the categories hold, ..."""
+    """The share of the group that the range or the categories cover."""
     table_share: float
-    """... and how much of the whole table."""
+    """The share of the whole table that the range or the categories cover."""
     warning: str | None
-    """Why the group says little about this row's value, if so."""
+    """Why the group says little about this row's value; None if there is no reason."""
     format: ColumnFormat = field(repr=False)
 
     @property
     def title(self) -> str:
-        """What texts call the feature."""
+        """The name of the feature in texts."""
         return self.format.title or plain(self.name)
 
     @property
     def sets_apart(self) -> bool:
         """Whether the group differs from the whole table in this feature."""
-        return self.table_share <= RARER * self.share
+        return self.table_share <= MAX_RELATIVE_SHARE * self.share
 
     @property
     def text(self) -> str:
-        """The row's own value."""
+        """The row's own value as text."""
         return self.format(self.value)
 
     @property
@@ -70,7 +71,7 @@ class ContextFeature:
         if self.low is not None and self.high is not None:
             write = self.format.telling_apart(self.low, self.high)
             return write(self.low) if self.low == self.high else f"{write(self.low)} to {write(self.high)}"
-        words = [self.format(category) for category in self.categories[:MOST_LISTED]]
+        words = [self.format(category) for category in self.categories[:MAX_LISTED]]
         more = len(self.categories) - len(words)
         if more:
             words.append("another" if more == 1 else f"{more} others")
@@ -85,21 +86,21 @@ class ContextColumn:
     format: ColumnFormat
     summary: ColumnSummary = field(repr=False)
     codes: dict[Hashable, int] | None = field(repr=False)
-    """The code of each category; None for numbers."""
+    """The code of each category; None for a numeric feature."""
 
     @cached_property
     def _categories(self) -> list[Hashable]:
-        # A missing category comes last.
+        # None, for missing values, comes last.
         return [*(self.codes or {}), None]
 
     def decode_one(self, value: float) -> float | Hashable:
-        """A number as it is, or the category that a code stands for; None if missing."""
+        """Decodes a value: a number stays as it is, a code becomes its category, a missing value becomes None."""
         if np.isnan(value):
             return None
         return value if self.codes is None else self._categories[int(value)]
 
     def decode(self, values: Floats) -> npt.NDArray[Any]:
-        """Encoded values as a person knows them: numbers, or categories as objects."""
+        """Decodes values: an array of numbers, or of categories as objects."""
         if self.codes is None:
             return values
         decoded = np.empty(len(values), dtype=object)
@@ -107,13 +108,13 @@ class ContextColumn:
         return decoded
 
     def own_values(self, table: Table, position: int) -> Any:
-        """The values of a column of another table, as a person knows them."""
+        """The decoded values of a column of another table."""
         if self.codes is not None:
             return table.categories(position)
         return table.numbers(position) if table.has_values(position) else np.full(table.n_rows, np.nan)
 
     def describe(self, value: float | Hashable, group: Floats, weights: Floats) -> ContextFeature:
-        """A row's own value and those of its reference group, as much as each counts, as a person would put it."""
+        """Describes a row's own value and the weighted values of its reference group."""
         if self.codes is not None:
             return self._describe_categories(value, group, weights)
         missing = float(weights[np.isnan(group)].sum())
@@ -134,22 +135,22 @@ class ContextColumn:
         low, high = (weighted_quantile(values, counts, share) for share in CENTRAL)
         share = float(counts[(values >= low) & (values <= high)].sum())
         warning = self._beyond(value, float(values.min()), float(values.max()))
-        # Among the rows that have a value, as in the group.
+        # Among the rows with a value, as in the group.
         table_share = self.summary.share_between(low, high)
         return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format)
 
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
         counts = self._count(group, weights)
         order = np.argsort(-counts, kind="stable")
-        # Shares that differ by rounding alone are equal.
-        n_named = int(np.searchsorted(np.cumsum(counts[order]), MOST - 1e-9)) + 1
+        # The tolerance absorbs rounding errors of the sum.
+        n_named = int(np.searchsorted(np.cumsum(counts[order]), MIN_NAMED_SHARE - 1e-9)) + 1
         named = order[:n_named]
         categories = tuple(self._categories[i] for i in named)
         warning = None
         if value is not None and (code := (self.codes or {}).get(value)) is None:
-            warning = f"{self.format.title} {self.format(value)} occurs nowhere in the fitted table"
+            warning = f"{self.format.title} {self.format(value)} does not occur in the fitted table"
         elif value is not None and code is not None and not (group == code).any():
-            warning = f"no row it is compared with has {self.format.title} {self.format(value)}"
+            warning = f"none of the rows it is compared with has {self.format.title} {self.format(value)}"
         assert self.summary.category_shares is not None
         share, table_share = counts[named].sum(), self.summary.category_shares[named].sum()
         return ContextFeature(

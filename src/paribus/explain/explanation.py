@@ -21,34 +21,41 @@ from paribus.tables.row_store import RowStore
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowExplanation:
-    """Why a row has the score that it has: which features, how far off, compared with whom.
+    """Why a row has its score: which features stand out, by how much, and compared with which rows.
 
-    `str()` is a sentence; `rich.print` and notebooks show tables; `plot()` draws the beanplots.
+    `str()` gives a sentence.
     """
 
     row: Hashable
-    """The row's label in the index of its table, else its position there; None for a single new row."""
+    """The row's label in the index of its table, or its position if there is none; None for a single new row."""
     position: int | None
     """The row's position in the fitted table; None for a new row."""
     score: float
+    """The anomaly score; higher is more anomalous."""
     rank: int
-    """1 for the highest score among the fitted rows."""
+    """The rank of the score among those of the fitted rows; 1 is the highest."""
     n_ranked: int
-    """The number of fitted rows that have a score; a new row is one more."""
+    """The number of fitted rows that have a score, plus one for a new row."""
     percentile: float
     """The percentage of fitted rows with a lower score."""
+    p_value: float
+    """The probability that an ordinary row scores as high."""
+    kind: str | None
+    """What is strange if anything is: the "whole" row, a "combination" of values, or one "value"; None if unknown."""
     threshold: float
     """The score above which the detector calls a row an anomaly."""
     behavior: tuple[BehaviorFeature, ...]
-    """The behavioural features, from the highest to the lowest partial score."""
+    """The behavioral features, from the highest to the lowest partial score."""
     context: tuple[ContextFeature, ...]
     """The contextual features: the row's own values, and what the reference group has in common."""
     thinness: Thinness
+    """How close the reference group is, compared with what is usual in the fitted table."""
     n_features: int
-    """How many behavioural features the sentence and the beanplots show at most."""
+    """The maximum number of behavioral features that the sentence and the beanplots show."""
     reference_positions: Positions
     """The positions of the reference group in the fitted table, nearest first."""
     reference_distances: Floats
+    """The distances of the reference group, nearest first."""
     _store: RowStore
     _columns: tuple[ContextColumn, ...]
 
@@ -59,15 +66,15 @@ class RowExplanation:
 
     @property
     def features(self) -> Any:
-        """The behavioural features from the highest to the lowest partial score, as a table of the caller's type."""
+        """The behavioral features from the highest to the lowest partial score, in the type of the fitted table."""
         rows = [feature.as_row() for feature in self.behavior]
         return self._store.original.new({key: [row[key] for row in rows] for key in rows[0]})
 
     @property
     def reference(self) -> Any:
-        """The rows of the reference group, nearest first, as a table of the caller's type.
+        """The rows of the reference group, nearest first, in the type of the fitted table.
 
-        With their distances, and with how much each counts for the feature that the sentence names first.
+        `distance` is the distance in context, `weight` how much the row counts for the leading feature.
         """
         extra = {"distance": self.reference_distances, "weight": self.leading.weights}
         return self._store.original.take(self.reference_positions, extra)
@@ -84,21 +91,21 @@ class RowExplanation:
 
     @property
     def percentiles(self) -> dict[str, Floats]:
-        """The distribution of each behavioural feature in the row's context, in original units."""
+        """The distribution of each behavioral feature in the row's context, in original units."""
         return {feature.name: feature.percentiles for feature in self.behavior}
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to keep in mind: a thin context, values that the reference group does not have."""
+        """What to keep in mind: few comparable rows, values that the reference group does not have."""
         said = [self.thinness.warning, *(feature.warning for feature in self.context)]
         missing = [feature.title for feature in self.behavior if feature.direction == "missing"]
         if missing:
-            said.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not judged")
+            said.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
         return tuple(warning for warning in said if warning is not None)
 
     @property
     def title(self) -> str:
-        """What is explained: 'row 137', 'new row', or 'new row 3' of several."""
+        """The row in words: 'row 137', 'new row', or 'new row 3' of several."""
         kind = "new row" if self.position is None else "row"
         return kind if self.row is None else f"{kind} {plain(self.row)}"
 
@@ -113,7 +120,7 @@ class RowExplanation:
         return wording.sentence(self.behavior[: self.n_features], self.group)
 
     def __str__(self) -> str:
-        """The sentence, and after it whatever should be kept in mind."""
+        """The sentence and the warnings."""
         return ended("; note that ".join([self.sentence, *self.warnings]))
 
     def __repr__(self) -> str:
@@ -121,7 +128,20 @@ class RowExplanation:
         return f"<Explanation of {self.title}, {standing}: {self}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values that JSON can hold: no NaN, moments in time as text."""
+        """The explanation as plain values for JSON: None instead of NaN, timestamps as text.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> detector.explain(0).to_dict()["position"]
+        0
+        """
         thin = self.thinness
         return {
             "row": _plain_value(self.row),
@@ -130,6 +150,8 @@ class RowExplanation:
             "rank": self.rank,
             "n_ranked": self.n_ranked,
             "percentile": self.percentile,
+            "p_value": self.p_value,
+            "kind": self.kind,
             "is_anomaly": self.is_anomaly,
             "sentence": self.sentence,
             "warnings": list(self.warnings),
@@ -155,7 +177,20 @@ class RowExplanation:
         }
 
     def to_json(self) -> str:
-        """`to_dict` as JSON."""
+        """The result of `to_dict` as JSON.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> detector.explain(0).to_json()[:10]
+        '{"row": 0,'
+        """
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from paribus._common.arrays import Floats
 from paribus._common.statistics import density
-from paribus._common.text import counted, plain, times
+from paribus._common.text import counted, one_in, plain
 from paribus.methods.interface import CellVerdict
 from paribus.tables.column_format import ColumnFormat
 
@@ -20,83 +20,90 @@ FAR = 0.5
 # An interval between percentiles is a gap if it is this many times wider than the average step: from percentile to
 # percentile, or from one row that counts to the next where there are fewer of these.
 GAP = 5.0
-# A value that is less likely than usual by at most a factor of 2 is not worth mentioning.
-MIN_NATS_TO_MENTION = float(np.log(2.0))
-# A value that is less likely by this factor is mentioned even if it lies within the usual range.
-MIN_NATS_TO_NAME = float(np.log(20.0))
-# A group of fewer rows gives coarse percentiles, ...
+# Probabilities above this are not worth mentioning.
+MAX_P_TO_MENTION = 0.1
+# A value this improbable is mentioned even if it lies within the usual range.
+MAX_P_TO_NAME = 0.02
+# A smaller reference group gives coarse percentiles.
 MIN_GROUP_SIZE = 30
-# ... and so do weights that fewer rows share.
+# A smaller effective number of rows gives coarse percentiles.
 MIN_EFFECTIVE_SIZE = 8
 
 
 @dataclass(frozen=True)
 class BehaviorFeature:
-    """One behavioural feature: the row's value, and how it compares with the reference group's."""
+    """One behavioral feature: the row's value, and how it compares with the reference group's."""
 
     name: str
     value: float
     partial_score: float
     share: float
-    """Of the total score, from 0 to 1."""
+    """The share of the total score, from 0 to 1."""
     lower: float
-    """The 5 % percentile in the row's context, ..."""
+    """The 5 % percentile in the row's context; NaN if no comparable row has a value."""
     median: float
+    """The median in the row's context; NaN if no comparable row has a value."""
     upper: float
-    """... the median, and the 95 % percentile; NaN if no comparable row has a value."""
+    """The 95 % percentile in the row's context; NaN if no comparable row has a value."""
     percentiles: Floats = field(repr=False)
-    """The distribution of the feature in the row's context, smallest to largest, in original units."""
+    """The distribution of the feature in the row's context, in ascending order and original units."""
     weights: Floats = field(repr=False)
-    """How much each row of the reference group counts in it, nearest first, 1 in all."""
+    """The weight of each row of the reference group in the distribution, nearest first; they sum to 1."""
     format: ColumnFormat = field(repr=False)
     verdict: CellVerdict | None = field(default=None, repr=False)
-    """How improbable the value is, if the detector says so."""
+    """How improbable the value is; None if the method does not say."""
 
     @property
     def title(self) -> str:
-        """What texts call the feature."""
+        """The name of the feature in texts."""
         return self.format.title or plain(self.name)
 
     @property
     def n_effective(self) -> float:
-        """How many rows of equal weight would count as much."""
+        """The effective number of rows: how many rows of equal weight would count as much."""
         return float(1.0 / np.sum(self.weights**2))
 
     def bean(self, at: Floats) -> Floats:
-        """The smooth density of what was expected, largest value 1: the detector's own, if it has one."""
+        """The expected density, scaled to a maximum of 1: the method's own, or an estimate from the percentiles."""
         if self.verdict is None or self.percentiles[0] == self.percentiles[-1]:
             return density(self.percentiles, at)
         heights = self.verdict.density(at)
-        return np.asarray(heights / heights.max())
+        return np.asarray(heights / max(float(heights.max()), 1e-300))
 
     @property
     def is_unlikely(self) -> bool:
-        """Whether the detector calls the value far less likely than usual, given the context or all else."""
-        return (
-            self.verdict is not None
-            and max(self.verdict.given_context, self.verdict.given_all or 0.0) >= MIN_NATS_TO_NAME
-        )
+        """Whether so improbable a value is worth a clause, given the context or everything else."""
+        if self.verdict is None:
+            return False
+        together = self.verdict.p_value_given_all
+        return min(self.verdict.p_value, 1.0 if together is None else together) <= MAX_P_TO_NAME
 
     @property
     def rarity(self) -> str | None:
-        """How much less likely the value is than a usual one, in words, if the detector says so and it is worth it."""
+        """How many comparable rows would be as far off, in words; None if unknown or not worth mentioning."""
         if self.verdict is None:
             return None
-        alone, together = self.verdict.given_context, self.verdict.given_all or 0.0
-        usual = "less likely than usual given the context"
-        if alone >= MIN_NATS_TO_MENTION:
-            also = f", {times(together)} given the other behaviour too" if together >= MIN_NATS_TO_MENTION else ""
-            return f"{times(alone)} {usual}{also}"
-        return f"{times(together)} {usual} and the other behaviour" if together >= MIN_NATS_TO_MENTION else None
+        alone, together = self.verdict.p_value, self.verdict.p_value_given_all
+        is_odd_together = together is not None and together <= MAX_P_TO_MENTION
+        if alone <= MAX_P_TO_MENTION:
+            words = f"{one_in(alone)} comparable rows would be as far off"
+            return (
+                f"{words}, {one_in(together)} given its other values"
+                if together is not None and is_odd_together
+                else words
+            )
+        if together is not None and is_odd_together:
+            return f"{one_in(together)} comparable rows with its other values would be as far off"
+        return None
 
     @property
     def gap(self) -> tuple[float, float] | None:
-        """The neighbouring percentiles around the value, if they are much farther apart than most are."""
+        """The percentiles on both sides of the value if they are unusually far apart, else None."""
         taus = self.percentiles
         if not taus[0] <= self.value <= taus[-1] or taus[0] == taus[-1]:
             return None
         below, above = int(np.searchsorted(taus, self.value)), int(np.searchsorted(taus, self.value, "right"))
-        # As in the score: the narrowest interval that holds the value counts.
+        # The narrowest interval that contains the value counts, as in the score.
         narrowest = float(np.diff(taus[max(0, below - 1) : above + 1]).min())
         step = (taus[-1] - taus[0]) / min(len(taus) - 1, self.n_effective)
         if narrowest < GAP * step:
@@ -105,7 +112,7 @@ class BehaviorFeature:
 
     @property
     def direction(self) -> Direction:
-        """Where the value lies: against the central 90 %, or in a gap of the distribution."""
+        """Where the value lies relative to the central 90 %, or that it is in a gap of the distribution."""
         if np.isnan(self.value):
             return "missing"
         if np.isnan(self.median):
@@ -121,7 +128,7 @@ class BehaviorFeature:
 
     @property
     def stands_out(self) -> bool:
-        """Whether the value is not among the usual ones of its context."""
+        """Whether the value is outside the usual range of its context, or in a gap."""
         return self.direction not in ("within", "missing", "no reference")
 
     @property
@@ -130,17 +137,17 @@ class BehaviorFeature:
 
     @property
     def text(self) -> str:
-        """The feature and its value."""
+        """The name of the feature and its value."""
         return f"{self.title} {self.value_text}"
 
     @property
     def value_text(self) -> str:
-        """The value, with as many digits as set it apart from what was expected."""
+        """The value, with enough digits to tell it apart from the expected values."""
         return self._finer_format(self.value)
 
     @property
     def expectation(self) -> str:
-        """What was expected, in words."""
+        """The expected values in words."""
         write = self._finer_format
         if np.isnan(self.median):
             return "no comparable row has a value"
@@ -168,41 +175,46 @@ class BehaviorFeature:
             "direction": self.direction,
         }
         if self.verdict is not None:
-            row["surprise_given_context"] = self.verdict.given_context
-            if self.verdict.given_all is not None:
-                row["surprise_given_all"] = self.verdict.given_all
+            row["p_value"] = self.verdict.p_value
+            if self.verdict.p_value_given_all is not None:
+                row["p_value_given_all"] = self.verdict.p_value_given_all
         return row
 
 
 @dataclass(frozen=True)
 class Thinness:
-    """How far away the rows are that a row is compared with, and how far they usually are in the fitted table."""
+    """How far away the reference group is, and how far reference groups usually are in the fitted table."""
 
     nearest: float
+    """The distance of the nearest reference row."""
     farthest: float
+    """The distance of the farthest reference row."""
     usual_nearest: float
-    """The median over the fitted rows."""
+    """The median over the fitted rows of the distance of the nearest reference row."""
     usual_farthest: float
+    """The median over the fitted rows of the distance of the farthest reference row."""
     n_rows: int
     """The size of the reference group."""
     n_comparable: int
-    """How many of them are as near as the reference rows of 95 % of the fitted rows."""
+    """The number of reference rows that are no farther away than those of 95 % of the fitted rows."""
     n_counting: int
-    """The fewest of them that have 95 % of the weight in the forest of the leading feature, ..."""
+    """The minimum number of reference rows that hold 95 % of the weight for the leading feature."""
     n_effective: float
-    """... and how many rows of equal weight would count as much."""
+    """The effective number of reference rows for the leading feature."""
 
     @property
     def warning(self) -> str | None:
-        """What to keep in mind, if the context is thin."""
+        """A warning if there are few comparable rows, else None."""
+        usual = "in context as is usual in this table"
         if 2 * self.n_comparable < self.n_rows:
+            if self.n_rows == 1:
+                return f"no row is comparable: not even the nearest one is as close {usual}"
             many = {0: "none", 1: "only 1"}.get(self.n_comparable, f"only {self.n_comparable:,}")
             verb = "is" if self.n_comparable <= 1 else "are"
-            whole = "the only one" if self.n_rows == 1 else f"the {self.n_rows:,}"
-            return f"few rows are comparable: {many} of {whole} {verb} as near in context as is usual here"
+            return f"few rows are comparable: {many} of the {self.n_rows:,} {verb} as close {usual}"
         if self.n_rows < MIN_GROUP_SIZE:
-            rows = "1 row to compare with is" if self.n_rows == 1 else f"{self.n_rows:,} rows to compare with are"
-            return f"{rows} few: the percentiles are coarse"
+            verb = "is" if self.n_rows == 1 else "are"
+            return f"there {verb} only {counted(self.n_rows, 'row')} to compare with, so the percentiles are coarse"
         if self.n_effective < MIN_EFFECTIVE_SIZE:
-            return f"the percentiles rest on no more than about {counted(round(self.n_effective), 'row')}"
+            return f"the percentiles rest on only about {counted(round(self.n_effective), 'row')}"
         return None

@@ -1,4 +1,4 @@
-"""A fitted table, ready to be looked at: its columns, its scores, and what is usual in it."""
+"""Read access to a fitted detector: its columns, its scores, and what is usual in its table."""
 
 from __future__ import annotations
 
@@ -21,27 +21,38 @@ from paribus.tables.table import find_key
 
 @dataclass(frozen=True)
 class FittedView:
-    """What explanations, pictures and reports may know about a fitted detector. It changes nothing."""
+    """What explanations, pictures and reports may know about a fitted detector; read only."""
 
     store: RowStore
+    """The fitted rows."""
     context: list[ContextColumn]
+    """The contextual features."""
     behavior_names: list[str]
+    """The names of the behavioral features."""
     behavior_formats: list[ColumnFormat]
+    """How the values of each behavioral feature are written."""
     behavior_summaries: list[ColumnSummary]
+    """A summary of the values of each behavioral feature."""
     scores: Floats = field(repr=False)
+    """The score of each fitted row; NaN for a row without a score."""
     partial_scores: Floats = field(repr=False)
+    """[fitted row][behavioral feature]: the partial scores."""
     sorted_scores: Floats = field(repr=False)
     """The scores that are not missing, in ascending order."""
     reach: Floats = field(repr=False)
-    """[fitted row][2]: the distances of the nearest and of the farthest reference row, of all rows or of some."""
+    """[row][2]: the distances of the nearest and the farthest reference row, for all fitted rows or a sample."""
     threshold: float
+    """The score above which a row is an anomaly."""
     n_reference: int
     """The size of a reference group."""
     seconds: float
     """How long the fit took."""
     columns_have_names: bool
+    """Whether the columns of the fitted table have names."""
     roles_by_name: bool
-    """Whether columns of other tables are found by name."""
+    """Whether the columns of other tables are matched by name."""
+    full_partial_score: float
+    """The partial score at which the bar of a feature is full."""
     full_score: str
     """What a partial score of 100 means."""
     citation: str
@@ -52,7 +63,7 @@ class FittedView:
 
     @classmethod
     def of(cls, fitted: Fitted, get_method: Callable[[], FittedMethod], get_n_threads: Callable[[], int]) -> FittedView:
-        """The view of a fit. The method is asked for only when it is needed: it may have to be restored first."""
+        """The view of a fit. `get_method` is called only when needed, since it may have to restore the method."""
         table, roles, original = fitted.table, fitted.table.roles, fitted.table.original
         scores = fitted.scores
         context = []
@@ -78,6 +89,7 @@ class FittedView:
             seconds=fitted.seconds,
             columns_have_names=original.names is not None,
             roles_by_name=roles.by_name,
+            full_partial_score=fitted.method.full_partial_score,
             full_score=fitted.method.full_score(fitted.state, len(roles.behavioral)),
             citation=fitted.method.citation,
             _fitted=fitted,
@@ -85,12 +97,16 @@ class FittedView:
             _get_n_threads=get_n_threads,
         )
 
+    def p_values(self, scores: Floats) -> Floats:
+        """The probability that an ordinary row scores as high."""
+        return self._fitted.method.p_values(scores, self.scores)
+
     def compared_with(self, noun: str) -> str:
-        """What a row is compared with, in words; the noun is what a row is called."""
+        """What a row is compared with, in words; the noun is the word for one row."""
         return self._fitted.method.compared_with(noun, self.n_reference)
 
     def expected(self, context: Floats, excluded: int | None = None) -> npt.NDArray[np.float64]:
-        """Percentiles of behavior in encoded contexts, [row][feature][quantile], without one fitted row."""
+        """The percentiles of behavior in encoded contexts, [row][feature][quantile]; `excluded` is left out."""
         unknown = np.full((len(context), len(self.behavior_names)), np.nan)
         fitted = np.full(len(context), -1 if excluded is None else excluded, dtype=np.int64)
         return self._get_method().percentiles(RowBatch(context, unknown, fitted, self._get_n_threads()))
@@ -102,7 +118,7 @@ class FittedView:
         if row is not None and not np.isscalar(row):
             return None
         if isinstance(row, bool) or not isinstance(row, int | np.integer):
-            raise TypeError(f"row is {row!r}: it must be the position of a fitted row, from 0, or a new row")
+            raise TypeError(f"row is {row!r}: it must be the position of a fitted row (from 0) or a new row")
         if not 0 <= row < self.store.n_rows:
             raise ValueError(
                 f"row {row} is not in the fitted table, whose rows are 0 to {self.store.n_rows - 1:,}; "
@@ -111,24 +127,24 @@ class FittedView:
         return int(row)
 
     def behavior_place(self, feature: str | int) -> int:
-        """Which of the behavioral features this is."""
+        """The position of a feature among the behavioral features."""
         return find_key(feature, self.behavior_names, "behavioral feature")
 
     def context_place(self, feature: str | int) -> int:
-        """Which of the contextual features this is."""
+        """The position of a feature among the contextual features."""
         return find_key(feature, [column.name for column in self.context], "contextual feature")
 
     def highest(self, n: int) -> npt.NDArray[np.int64]:
-        """The positions of the highest scores, in descending order of score."""
+        """The positions of the n highest scores, in descending order of score."""
         return highest(self.scores, n)
 
     def strongest_features(self, n: int) -> list[int]:
-        """The behavioral features, in descending order of what they contribute to the n highest scores."""
+        """The behavioral features, in descending order of their contribution to the n highest scores."""
         contributions = np.nan_to_num(self.partial_scores[self.highest(n)]).mean(axis=0)
         return [int(place) for place in np.argsort(-contributions, kind="stable")]
 
     def typical_context(self) -> Floats:
-        """The median of each number and the most frequent value of each category, encoded."""
+        """The median of each numeric feature and the most frequent category of each categorical one, encoded."""
         return np.array([column.summary.typical for column in self.context])
 
     def context_of(self, row: int) -> Floats:
@@ -140,11 +156,11 @@ class HasView(Protocol):
     """A fitted detector, as pictures and reports see it."""
 
     def view(self) -> FittedView:
-        """What there is to see."""
+        """Read access to the fitted detector."""
 
 
 def highest(scores: Floats, n: int) -> npt.NDArray[np.int64]:
-    """The positions of the n highest scores, in descending order of score; missing ones are left out.
+    """The positions of the n highest scores, in descending order of score; missing scores are left out.
 
     >>> highest(np.array([1.0, np.nan, 3.0]), 5)
     array([2, 0])

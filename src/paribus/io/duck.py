@@ -1,4 +1,4 @@
-"""duckdb, without network and without names that it would interpret."""
+"""DuckDB without network access, and without paths that it would interpret."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LITERAL = re.compile(r"/[\w./ +,=@%-]*")
 
 @contextmanager
 def literal_path(path: Path) -> Iterator[str]:
-    """A path that duckdb takes literally: a link if there are wildcards, brackets or undecodable bytes in it."""
+    """A path that DuckDB takes literally: a link if the path has wildcards, brackets or undecodable bytes."""
     if _LITERAL.fullmatch(str(path)):
         yield str(path)
         return
@@ -29,7 +29,7 @@ def literal_path(path: Path) -> Iterator[str]:
 
 
 def connect() -> DuckDBPyConnection:
-    """A connection that downloads nothing, whatever a file or its name may suggest."""
+    """A connection that never downloads extensions."""
     import duckdb
 
     return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})

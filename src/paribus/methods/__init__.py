@@ -1,1 +1,1 @@
-"""Methods of detection: one folder each, an interface that all of them answer, and the registry that lists them."""
+"""Detection methods: a common interface, a registry, and one folder per method."""

@@ -1,4 +1,4 @@
-"""What a fit leaves behind: everything that later questions are answered from."""
+"""The result of a fit: everything that scoring and explaining need."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ class Fitted:
     """The fitted table, the state of the method, and the scores."""
 
     table: EncodedTable
+    """The fitted table."""
     method: Method
+    """The method that was fitted."""
     state: MethodState
+    """The state of the method."""
     judged: Judged
-    """What is said of the fitted rows, each judged by what has not seen it."""
+    """What the method says about the fitted rows, each judged out of sample."""
     reach: Floats
-    """[row][2]: the distances of the nearest and of the farthest reference row; of all fitted rows, or of some."""
+    """[row][2]: the distances of the nearest and the farthest reference row, for all fitted rows or a sample."""
     threshold: float
     """The score above which a row is an anomaly."""
     seconds: float

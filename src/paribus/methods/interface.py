@@ -1,4 +1,4 @@
-"""What a fitted method answers, whichever method it is, and how a method describes itself."""
+"""The interface of methods: how a fitted method is used, and how a method describes itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paribus.methods.density import Density
 from paribus.tables.encoded_table import EncodedTable
 
 KIND_NAMES = ("whole", "combination", "value")
-"""What can be strange about a row: all of it given its context, values that do not go together, or one value."""
+"""Kinds of anomalies: the whole row given its context, values that do not go together, or a single value."""
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
@@ -25,14 +25,15 @@ class RowBatch:
     """Rows to compare with the fitted ones."""
 
     context: Floats
-    """[row][contextual feature], as encoded."""
+    """[row][contextual feature]: the encoded contextual values."""
     behavior: Floats
-    """[row][behavioral feature]"""
+    """[row][behavioral feature]: the behavioral values."""
     fitted: Positions
-    """The fitted row that each row equals, which it is not compared with; -1 if there is none."""
+    """The fitted row that is identical to each row, which the row is not compared with; -1 if there is none."""
     n_threads: int
+    """The number of threads to use."""
     tick: Callable[[int], object] | None = None
-    """Called with the number of rows done."""
+    """A function that is called with the number of rows done."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,13 @@ class Judged:
     """What a method says about rows, in numbers."""
 
     partial: Floats
-    """Partial scores, [row][behavioral feature]; NaN where a value cannot be judged."""
+    """Partial scores, [row][behavioral feature]; NaN where a value cannot be scored."""
     kinds: npt.NDArray[np.object_] | None = None
-    """What kind of strange each row would be, if the method tells kinds apart."""
+    """The most probable kind of anomaly of each row; None if the method does not tell kinds apart."""
     cell_p_values: Floats | None = None
-    """[row][behavioral feature]: how probable a value at most as dense is given the context, if the method says so."""
+    """[row][behavioral feature]: the probability of a value at most as dense given the context; None if unknown."""
     cell_p_values_given_all: Floats | None = None
-    """The same given the context and the other behavioral features."""
+    """[row][behavioral feature]: the probability of a value at most as dense given everything else in the row."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,12 @@ class CellVerdict:
     """How improbable a value is."""
 
     p_value: float
-    """The probability of a value at most as dense, given the context."""
+    """The probability of a value at most as dense given the context."""
     p_value_given_all: float | None
-    """The same given the context and the other behavioral features; None if there are none."""
+    """The probability of a value at most as dense given the context and all other behavioral features.
+
+    None if there are no other behavioral features.
+    """
     density: Density
     """The distribution of the feature in the row's context."""
 
@@ -66,9 +70,9 @@ class RowFindings:
     """Everything that a method says about one row."""
 
     partial_scores: Floats
-    """By behavioral feature."""
+    """The partial score of each behavioral feature."""
     percentiles: Floats
-    """[behavioral feature][quantile]"""
+    """[behavioral feature][quantile]: the distribution of each feature in the row's context."""
     central: Floats
     """[behavioral feature][3]: the 5 % percentile, the median, and the 95 % percentile."""
     neighbors: Positions
@@ -76,34 +80,34 @@ class RowFindings:
     distances: Floats
     """The distance of each of these rows."""
     weights: Floats
-    """How much each of these rows counts: [behavioral feature][neighbor]; each feature's weights sum to 1."""
+    """[behavioral feature][neighbor]: how much each neighbor counts; the weights of a feature sum to 1."""
     verdicts: tuple[CellVerdict, ...] | None = None
-    """By behavioral feature, if the method has them."""
+    """The verdict on each behavioral feature; None if the method has none."""
     kind: str | None = None
-    """What kind of strange the row would be, if the method tells kinds apart."""
+    """The most probable kind of anomaly, if the method tells kinds apart."""
 
 
 class FittedMethod(Protocol):
     """Compares rows with the fitted ones."""
 
     def match(self, context: Floats, behavior: Floats) -> Positions:
-        """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
+        """For each row, the position of the fitted row that is identical to it, or -1; of several, always the same."""
 
     def judge(self, rows: RowBatch) -> Judged:
         """Partial scores, and whatever else the method says about each row."""
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
-        """[row][behavioral feature][quantile]: distributions in the contexts of rows. Behavior may be missing."""
+        """The distributions in the contexts of rows, [row][behavioral feature][quantile]. Behavior may be missing."""
 
     def neighbors(self, rows: RowBatch) -> tuple[Positions, Floats]:
         """The fitted rows that each row is compared with, nearest first, and their distances."""
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
-        """Everything there is to say about each row."""
+        """Everything that an explanation needs to know about each row."""
 
 
 class MethodState(Protocol):
-    """What a method keeps of a fit, besides the table."""
+    """What a method learned from a fit, besides the table."""
 
     @property
     def n_reference(self) -> int:
@@ -112,29 +116,33 @@ class MethodState(Protocol):
 
 @dataclass(frozen=True)
 class Method:
-    """A method of detection: how its fitted state is used, stored and described.
+    """A detection method: how its fitted state is used, stored and described.
 
-    Everything that differs between methods outside of their own folder is asked here.
+    Outside the folders of the methods, this is the only place that knows what differs between them.
     """
 
     name: str
-    """The name of its estimator, which model files carry."""
+    """The name of the estimator, as stored in model files."""
     restore: Callable[[EncodedTable, Any, int], FittedMethod]
-    """The fitted method, from the table, the state and a number of threads."""
+    """Returns the fitted method, given the table, the state and a number of threads."""
     pack: Callable[[Any], tuple[dict[str, Any], Arrays]]
-    """The state as fields of a header and arrays."""
+    """Returns the state as header fields and arrays."""
     unpack: Callable[[Fields, Arrays, EncodedTable], MethodState]
-    """The state again, from parts that may have been tampered with."""
+    """Returns the state, given header fields and arrays that are not trusted."""
     total: Callable[[Floats], Floats]
-    """The scores of rows, from their partial scores."""
+    """Returns the scores of rows, given their partial scores."""
     threshold: Callable[[Floats, float | str, float], float]
-    """The score above which a row is an anomaly: from the scores of the fitted rows, the parameter `contamination`, and
-    the share of ordinary rows that may be flagged."""
+    """Returns the score above which a row is an anomaly.
+
+    Given the scores of the fitted rows, the parameter `contamination`, and the share of ordinary rows to be flagged.
+    """
     p_values: Callable[[Floats, Floats], Floats]
-    """The probability that an ordinary row scores as high: from scores, and those of the fitted rows."""
+    """Returns the probability that an ordinary row scores as high, given scores, and those of the fitted rows."""
     compared_with: Callable[[str, int], str]
-    """What a row is compared with, in words: from what a row is called and the size of a reference group."""
+    """Returns what a row is compared with, in words, given the word for a row and the size of a reference group."""
+    full_partial_score: float
+    """The partial score at which the bar of a feature is full."""
     full_score: Callable[[Any, int], str]
-    """What a partial score of 100 means: from the state and the number of behavioral features."""
+    """Returns what a partial score of 100 means, given the state and the number of behavioral features."""
     citation: str
-    """The method and who published it, in a sentence."""
+    """A sentence that names the method and its publication."""

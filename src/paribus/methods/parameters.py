@@ -1,4 +1,4 @@
-"""Parameters of detectors: their limits, and their validation before any work starts."""
+"""The limits of detector parameters, and their validation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from paribus._common.progress import check_progress
 from paribus._common.untrusted import Fields, is_finite
-from paribus._common.validation import LARGEST_SEED, check_n_jobs, check_whole_number, is_number
+from paribus._common.validation import MAX_SEED, check_n_jobs, check_whole_number, is_number
 
 MAX_TREES = 10_000
 # QCAD's engine counts positions in a reference group in 16 bits.
 MAX_NEIGHBORS = 65_535
-# The smallest and the largest value, for those detectors that have the parameter.
-WHOLE_NUMBERS = {
+# The minimum and the maximum of each integer parameter.
+INTEGER_LIMITS = {
     "n_trees": (1, MAX_TREES),
     "min_samples_split": (2, 2**31 - 1),
     "min_samples_leaf": (1, 2**31 - 1),
@@ -26,8 +26,8 @@ WHOLE_NUMBERS = {
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raises an error that names a parameter out of range; parameters that are not given are not checked."""
-    for name, (lowest, highest) in WHOLE_NUMBERS.items():
+    """Raises an error if a parameter is out of range; absent parameters are not checked."""
+    for name, (lowest, highest) in INTEGER_LIMITS.items():
         if name in parameters:
             check_whole_number(name, parameters[name], lowest, highest)
     if parameters.get("n_neighbors") is not None:
@@ -41,31 +41,34 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     contamination = parameters.get("contamination", "auto")
     automatic = isinstance(contamination, str) and contamination == "auto"
     if not automatic and not (is_number(contamination) and 0 < contamination <= 0.5):
-        raise ValueError(f"contamination is {contamination!r}: it must be a share above 0 and up to 0.5, or 'auto'")
+        raise ValueError(f"contamination is {contamination!r}: it must be a share above 0 and at most 0.5, or 'auto'")
+    false_alarms = parameters.get("false_alarms", 0.001)
+    if not (is_number(false_alarms) and 0 < false_alarms < 1):
+        raise ValueError(f"false_alarms is {false_alarms!r}: it must be a share above 0 and below 1")
     max_features = parameters.get("max_features")
     if isinstance(max_features, float) and not 0 < max_features <= 1:
         raise ValueError(f"max_features is {max_features!r}: a share must be above 0 and at most 1")
     if isinstance(max_features, str) and max_features != "sqrt":
-        raise ValueError(f"max_features is {max_features!r}: give a number, a share, 'sqrt', or None for all features")
+        raise ValueError(f"max_features is {max_features!r}: it must be a number, a share, 'sqrt', or None for all")
     if max_features is not None and not isinstance(max_features, float | str):
         check_whole_number("max_features", max_features, 1, None)
     random_state = parameters.get("random_state")
     if isinstance(random_state, int | float | np.number | str):
-        check_whole_number("random_state", random_state, 0, LARGEST_SEED)
+        check_whole_number("random_state", random_state, 0, MAX_SEED)
     if parameters.get("n_jobs") is not None:
         check_n_jobs(parameters["n_jobs"])
     check_progress(parameters.get("progress", False))
 
 
 def resolve_max_features(max_features: int | float | str | None, n_features: int) -> int:
-    """The number of features that a split tries.
+    """The number of features that a split considers.
 
     >>> resolve_max_features(None, 9), resolve_max_features("sqrt", 9), resolve_max_features(0.5, 9)
     (9, 3, 4)
     """
     if max_features is None:
         return n_features
-    if isinstance(max_features, str):  # "sqrt": the parameters have been checked
+    if isinstance(max_features, str):  # always "sqrt" after `check_parameters`
         return max(1, math.isqrt(n_features))
     if isinstance(max_features, float):
         return max(1, int(max_features * n_features))
@@ -73,6 +76,6 @@ def resolve_max_features(max_features: int | float | str | None, n_features: int
 
 
 def unpack_clip(header: Fields) -> float | None:
-    """The clip that a model file has."""
+    """The clip in the header of a model file."""
     clip: float | None = header.get("clip", lambda value: value is None or (is_finite(value) and 1e-9 <= value <= 1e9))
     return clip

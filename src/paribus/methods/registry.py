@@ -1,6 +1,6 @@
-"""The methods there are: one line each.
+"""The list of methods, with one entry each.
 
-Modules are named, not imported: the shell's help must not wait for them.
+Entries name modules instead of importing them, so that the help of the command line starts fast.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a method is."""
+    """Where the parts of a method are."""
 
     option: str
-    """What users of the shell call it."""
+    """The name of the method on the command line."""
     estimator_name: str
-    """The class that users of Python import."""
+    """The name of the estimator class."""
     method_package: str
-    """The package that has its `METHOD`."""
+    """The package that defines `METHOD`."""
     estimator_module: str
-    """The module that has its estimator."""
+    """The module that defines the estimator class."""
     summary: str
-    """What it does, in a few words for the help."""
+    """What the method does, in a few words for the help."""
 
     @property
     def method(self) -> Method:
-        """How its fitted state is used, stored and described."""
+        """How the fitted state is used, stored and described."""
         found: Method = import_module(self.method_package).METHOD
         return found
 
     @property
     def estimator(self) -> Any:
-        """The estimator's class."""
+        """The estimator class."""
         return getattr(import_module(self.estimator_module), self.estimator_name)
 
 
@@ -50,14 +50,14 @@ REGISTRY = (
     ),
     Entry("qcad", "QCAD", "paribus.methods.qcad", "paribus.detectors.qcad", "the published method"),
 )
-"""The first one is the default."""
+"""All methods; the first one is the default."""
 
 
 def find_by_option(option: str) -> Entry:
-    """The entry that the shell calls so."""
+    """The entry with this name on the command line."""
     return next(entry for entry in REGISTRY if entry.option == option)
 
 
 def find_by_name(name: object) -> Entry | None:
-    """The entry whose estimator is called so."""
+    """The entry of the estimator with this name; None if there is none."""
     return next((entry for entry in REGISTRY if entry.estimator_name == name), None)

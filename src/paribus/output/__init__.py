@@ -1,1 +1,1 @@
-"""Results for people: the console, tables, frames and the report."""
+"""Results for people: tables in the console and in notebooks, dataframes, and the report."""

@@ -1,4 +1,4 @@
-"""Words and tables for a terminal, however narrow it is, and for a pipe."""
+"""Text and tables for terminals of any width, and for pipes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
-# A pipe has no width: wide enough for most tables.
+# The width in characters that a pipe, which has none, is given: enough for most tables.
 PIPE_WIDTH = 120
-# What may be wrapped has at least this much room, or there is no table.
-NARROWEST = 24
+# The minimum width in characters of a column that may be wrapped; if it does not fit, a list is shown instead.
+MIN_WRAPPED_WIDTH = 24
 INDENT = "  "
 
 
 def output_console() -> Console:
-    """Standard output: in a pipe plain text, whatever the environment says of colours."""
+    """The console for standard output; plain text in a pipe, even if the environment asks for colors."""
     from rich.console import Console
 
     if sys.stdout.isatty():
@@ -28,7 +28,7 @@ def output_console() -> Console:
 
 
 def print_words(words: str) -> None:
-    """A paragraph: wrapped between words at a terminal, on one line in a pipe."""
+    """Prints a paragraph: wrapped in a terminal, on one line in a pipe."""
     from rich.text import Text
 
     output_console().print(Text(words), soft_wrap=not sys.stdout.isatty())
@@ -36,21 +36,23 @@ def print_words(words: str) -> None:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table, or a list of its rows where a table would be torn: a renderable of rich.
+    """A rich renderable: a table, or a list of its rows where the table does not fit.
 
-    Cells are text, never markup: a value may be "[red]".
+    Cells are text, never markup, since a value may be "[red]".
     """
 
     headings: Sequence[str]
+    """The headings of the columns."""
     rows: Sequence[Sequence[str]]
+    """The cells, row by row."""
     styles: Sequence[str] = ()
-    """Of the rows."""
+    """The style of each row; none by default."""
     numbers: Collection[str] = ()
-    """Headings of columns that are aligned at the right."""
+    """The headings of right-aligned columns."""
     wrapped: Collection[str] = ()
-    """Headings of columns that may take several lines."""
+    """The headings of columns that may take several lines."""
     has_prose: bool = False
-    """Whether the last column is a text of its own."""
+    """Whether the last column is prose, which is neither styled nor given its heading in a list."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         from rich.measure import Measurement
@@ -74,7 +76,7 @@ class Grid:
             table.add_column(
                 heading,
                 justify="right" if heading in self.numbers else "left",
-                min_width=min(natural, NARROWEST) if heading in self.wrapped else natural,
+                min_width=min(natural, MIN_WRAPPED_WIDTH) if heading in self.wrapped else natural,
                 no_wrap=heading not in self.wrapped,
                 overflow="fold",
             )
@@ -103,7 +105,7 @@ class Grid:
 
 
 def _filled(facts: Sequence[str], width: int) -> list[str]:
-    """As many facts on a line as there is room for.
+    """Lines with as many facts on each as fit.
 
     >>> _filled(["value 8.73", "score 58.8", "median 10.46"], 24)
     ['value 8.73 · score 58.8', 'median 10.46']

@@ -1,4 +1,4 @@
-"""Scores, ranks and labels of all rows, as the columns of a table."""
+"""The scores, ranks and labels of all rows, as columns of a table."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ class RowScores:
     """The scores of the rows of a table."""
 
     total: Floats
+    """The score of each row; NaN for a row without a score."""
     partial: dict[str, Floats]
-    """By behavioral feature."""
+    """The partial scores of each row, by behavioral feature."""
     threshold: float
     """The score above which a row is an anomaly."""
     row_labels: npt.NDArray[Any] | None = None
-    """What the rows are called; None for their positions."""
+    """The labels of the rows; None for their positions."""
     row_heading: str = "row"
-    """The name of the column that has these labels."""
+    """The name of the column that holds the labels."""
 
     @property
     def is_anomaly(self) -> npt.NDArray[np.bool_]:
-        """Which rows have a score above the threshold."""
+        """Whether each row has a score above the threshold."""
         return np.asarray(self.total > self.threshold)
 
     @property
     def rank(self) -> Floats:
-        """1 for the highest score; equal scores have the same rank; NaN for a row without a score."""
+        """The rank of each row: 1 is the highest score, equal scores share a rank; NaN for a row without a score."""
         known = np.sort(self.total[~np.isnan(self.total)])
         rank = (len(known) - np.searchsorted(known, self.total, "right") + 1).astype(np.float64)
         rank[np.isnan(self.total)] = np.nan
         return rank
 
     def highest(self, n: int) -> npt.NDArray[np.int64]:
-        """The positions of the highest scores, in descending order of score."""
+        """The positions of the n highest scores, in descending order of score."""
         return highest(self.total, n)
 
     def row_label(self, row: int) -> Any:
-        """What a row is called."""
+        """The label of a row, or its position."""
         return row if self.row_labels is None else self.row_labels[row]
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:

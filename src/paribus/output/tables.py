@@ -1,4 +1,4 @@
-"""Explanations for the eye: tables in the shell, tables in a notebook."""
+"""Explanations as tables: in the shell, in a pipe, and in a notebook."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from paribus.explain.explanation import RowExplanation
     from paribus.explain.facts import BehaviorFeature
 
-BEHAVIOR_HEADINGS = ("behaviour", "value", "score", "share", "median", "90 % there", "so it is")
-CONTEXT_HEADINGS = ("context", "value", "most of those that count", "in all rows")
+BEHAVIOR_HEADINGS = ("behavior", "value", "score", "share", "median", "usual range", "verdict")
+CONTEXT_HEADINGS = ("context", "value", "comparable rows", "share of all rows")
 BAR_WIDTH, BAR_HEIGHT = 180, 14
 
 
 def headline(explanation: RowExplanation) -> str:
-    """What is explained, its score and its rank."""
+    """The row, its score and its rank."""
     verdict = "anomaly" if explanation.is_anomaly else "not flagged"
     return (
         f"{explanation.title}: score {score_text(explanation.score)}, "
@@ -34,7 +34,7 @@ def headline(explanation: RowExplanation) -> str:
 
 
 def as_rich(explanation: RowExplanation) -> RenderableType:
-    """The sentence and two tables: behaviour and context."""
+    """The explanation for a terminal: the sentence, and tables of behavior and context."""
     from rich.console import Group
     from rich.text import Text
 
@@ -63,7 +63,7 @@ def as_rich(explanation: RowExplanation) -> RenderableType:
 
 
 def as_lines(explanation: RowExplanation) -> list[str]:
-    """The same for a program: a line for each sentence and each row of a table, with tabs between its cells."""
+    """The explanation for a pipe: one line per sentence and table row, with tabs between cells."""
     behavior = [_behavior_cells(feature) for feature in explanation.behavior]
     context = [_context_cells(feature) for feature in explanation.context]
     return [
@@ -75,7 +75,7 @@ def as_lines(explanation: RowExplanation) -> list[str]:
 
 
 def as_html(explanation: RowExplanation) -> str:
-    """The same for a notebook: no script, no style sheet, everything escaped."""
+    """The explanation for a notebook: no scripts, no style sheets, all text escaped."""
     behavior = "".join(
         "<tr>"
         + "".join(f"<td>{escape(cell)}</td>" for cell in _behavior_cells(feature))
@@ -90,7 +90,7 @@ def as_html(explanation: RowExplanation) -> str:
     return (
         f'<div class="paribus-explanation"><p><strong>{escape(headline(explanation))}</strong><br>'
         f"{escape(ended(explanation.sentence))}</p>{notes}"
-        f"{_table([*BEHAVIOR_HEADINGS, 'expected, and actual'], behavior)}{_table(CONTEXT_HEADINGS, context)}</div>"
+        f"{_table([*BEHAVIOR_HEADINGS, 'expected and actual'], behavior)}{_table(CONTEXT_HEADINGS, context)}</div>"
     )
 
 
@@ -118,7 +118,7 @@ def _context_cells(feature: ContextFeature) -> list[str]:
 
 
 def _bar(feature: BehaviorFeature) -> str:
-    """The central 90 % as a bar on the line of all percentiles, and the value as a stroke."""
+    """The usual range as a bar, all percentiles as a line, and the value as a vertical mark."""
     if np.isnan(feature.median) or np.isnan(feature.value):
         return ""
     low, high = min(feature.percentiles[0], feature.value), max(feature.percentiles[-1], feature.value)

@@ -1,4 +1,4 @@
-"""Columns of values as arrays without objects, and back."""
+"""Conversion of columns to arrays without Python objects, and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from paribus._common.untrusted import DamagedError
 from paribus.tables.column import Kind, is_missing, object_kind, to_floats
 
-# How a category is written as text, and read again.
+# For each type of category: how it is written to JSON, and read back.
 _CODECS: dict[str, tuple[type, Any, Any]] = {
     "decimal": (Decimal, str, Decimal),
     "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
@@ -23,7 +23,7 @@ _CODECS: dict[str, tuple[type, Any, Any]] = {
 
 
 def pack(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays that hold a column: numbers and moments as they are, anything else as text."""
+    """The arrays that store a column: numbers and timestamps as they are, anything else as text."""
     if values.dtype.kind in "biu":
         return {name: values}
     if values.dtype.kind == "f":
@@ -39,7 +39,7 @@ def pack(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     if kind is Kind.TIME:
         counts = to_floats(values, name)
         unit = "m8[us]" if isinstance(known[0], timedelta | np.timedelta64) else "M8[us]"
-        return {name: moments(counts, unit)}
+        return {name: timestamps(counts, unit)}
     texts = [b"" if is_missing(value) else str(value).encode("utf-8", "surrogatepass") for value in values]
     return {
         f"{name}.text": np.frombuffer(b"".join(texts), dtype=np.uint8),
@@ -49,7 +49,7 @@ def pack(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
 
 
 def unpack(name: str, arrays: Mapping[str, npt.NDArray[Any]], n_rows: int) -> npt.NDArray[Any]:
-    """The column again: texts as objects, None where one is missing."""
+    """Restores a column: text as objects, None where a value is missing."""
     if name in arrays:
         column = arrays[name]
         if column.shape != (n_rows,):
@@ -70,8 +70,8 @@ def unpack(name: str, arrays: Mapping[str, npt.NDArray[Any]], n_rows: int) -> np
     return column
 
 
-def moments(microseconds: npt.NDArray[np.float64], unit: str) -> npt.NDArray[Any]:
-    """Points in time or durations, from the microseconds that the engine has; NaN is no time."""
+def timestamps(microseconds: npt.NDArray[np.float64], unit: str) -> npt.NDArray[Any]:
+    """Timestamps or durations from microseconds, NaT for NaN."""
     missing = np.isnan(microseconds)
     column = np.where(missing, 0.0, microseconds).astype(np.int64).view(unit)
     column[missing] = np.array("NaT", dtype=unit)
@@ -79,7 +79,7 @@ def moments(microseconds: npt.NDArray[np.float64], unit: str) -> npt.NDArray[Any
 
 
 def pack_category(value: Hashable) -> Any:
-    """A category as JSON has it."""
+    """A category as a JSON value."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | int | float | str):
@@ -87,11 +87,11 @@ def pack_category(value: Hashable) -> Any:
     for tag, (type_, write, _) in _CODECS.items():
         if isinstance(value, type_):
             return {tag: write(value)}
-    raise TypeError(f"a category that is a {type(value).__name__} cannot be saved: turn the column into text")
+    raise TypeError(f"a category of type {type(value).__name__} cannot be saved: convert the column to text")
 
 
 def unpack_category(stored: Any) -> Hashable:
-    """The category again."""
+    """Restores a category from its JSON value."""
     if isinstance(stored, bool | int | float | str):
         return stored
     if isinstance(stored, dict) and len(stored) == 1:
@@ -102,7 +102,7 @@ def unpack_category(stored: Any) -> Hashable:
                 return category
             except (TypeError, ValueError, OverflowError, InvalidOperation):
                 pass
-    raise DamagedError("a category is not understood")
+    raise DamagedError("a category has an unknown type")
 
 
 def _part(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Fitted detectors in files: versioned, without pickle, and checked before anything is believed."""
+"""Fitted detectors in files: versioned, without pickle, and fully validated when they are read."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from paribus._common.untrusted import (
     with_quiet_nan,
 )
 from paribus.methods.fitted import Fitted
-from paribus.methods.interface import KIND_NAMES, Judged
+from paribus.methods.interface import KIND_NAMES, Arrays, Judged
 from paribus.methods.registry import find_by_name
 from paribus.persistence.archive import DIGEST, ForeignError, digest, read_archive, write_archive
-from paribus.persistence.columns import moments, pack, pack_category, unpack, unpack_category
+from paribus.persistence.columns import pack, pack_category, timestamps, unpack, unpack_category
 from paribus.tables.column import Kind
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.encoding import ContextEncoding
@@ -34,14 +34,15 @@ from paribus.tables.roles import MAX_CONTEXTUAL, Roles
 from paribus.tables.table import Table
 
 FORMAT = "paribus model"
+CELL_P_VALUES = ("cell_p_values", "cell_p_values_given_all")
 VERSION = 1
-WHAT = "a model that paribus saved"
-# How columns that `Table.holds` calls so are stored.
-_TIME_TYPES = {"points in time": "M8[us]", "durations": "m8[us]"}
+WHAT = "a model saved by paribus"
+# The types in which columns of timestamps and durations are stored, by the word that `Table.holds` has for them.
+_TIME_TYPES = {"timestamps": "M8[us]", "durations": "m8[us]"}
 
 
 def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> None:
-    """Writes a fitted detector, all of it or nothing."""
+    """Writes a fitted detector to a file: completely, or not at all."""
     encoded, table = fitted.table, fitted.table.original
     roles = encoded.roles
     fields, arrays = fitted.method.pack(fitted.state)
@@ -84,14 +85,14 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
 
 
 def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
-    """The parameters and the state of a saved detector, or one sentence on what is wrong with the file."""
+    """Reads the parameters and the state of a saved detector."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not {WHAT}")
     if not path.exists():
         raise FileNotFoundError(f"there is no model {path}")
     if not path.is_file():
-        raise ValueError(f"{path} is a pipe or a device, and a model cannot be read from one: save it as a file first")
+        raise ValueError(f"{path} is a pipe or a device, and a model cannot be read from one: save it to a file first")
     header, arrays = read_archive(path, WHAT)
     if header.get("format") != FORMAT:
         raise ForeignError(f"{path.name} is not {WHAT}")
@@ -131,7 +132,7 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     reach = arrays.get("reach", np.empty(0))
     reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
     if np.isnan(reach).any():
-        raise DamagedError("the distances are not what they should be")
+        raise DamagedError("the distances are invalid")
     roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
     table = _table(header, arrays, roles, encoding, context, behavior, columns, n_columns)
     if roles.by_name and table.names is None:
@@ -145,12 +146,12 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
-            raise DamagedError(f"the parameter {name} is not what it should be")
+            raise DamagedError(f"the parameter {name} is invalid")
     return parameters, Fitted(encoded, method.method, state, judged, reach, threshold, seconds)
 
 
-def _pack_judged(judged: Judged) -> dict[str, npt.NDArray[Any]]:
-    arrays: dict[str, npt.NDArray[Any]] = {"partial_scores": judged.partial}
+def _pack_judged(judged: Judged) -> Arrays:
+    arrays: Arrays = {"partial_scores": judged.partial}
     if judged.kinds is not None and judged.cell_p_values is not None:
         arrays["kinds"] = np.array([KIND_NAMES.index(kind) for kind in judged.kinds], dtype=np.uint8)
         arrays["cell_p_values"] = judged.cell_p_values
@@ -159,20 +160,16 @@ def _pack_judged(judged: Judged) -> dict[str, npt.NDArray[Any]]:
     return arrays
 
 
-def _unpack_judged(arrays: dict[str, npt.NDArray[Any]], shape: tuple[int, int]) -> Judged:
+def _unpack_judged(arrays: Arrays, shape: tuple[int, int]) -> Judged:
     partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, shape))
+    if (partial < 0).any() or np.isnan(partial).all():
+        raise DamagedError("the scores are invalid")
     if "kinds" not in arrays:
         return Judged(partial)
     kinds = array_of(arrays, "kinds", np.uint8, shape[:1])
-    if (kinds >= len(KIND_NAMES)).any():
-        raise DamagedError("kinds is not what it should be")
-    found = [
-        floats_of(arrays, name, shape)
-        for name in ("cell_p_values", "cell_p_values_given_all")
-        if name == "cell_p_values" or name in arrays
-    ]
-    if any(((each < 0) | (each > 1)).any() for each in found):
-        raise DamagedError("a p-value is not what it should be")
+    found = [floats_of(arrays, name, shape) for name in CELL_P_VALUES if name == CELL_P_VALUES[0] or name in arrays]
+    if (kinds >= len(KIND_NAMES)).any() or any(((each < 0) | (each > 1)).any() for each in found):
+        raise DamagedError("the verdicts are invalid")
     return Judged(partial, np.array(KIND_NAMES, dtype=object)[kinds], *found)
 
 
@@ -185,7 +182,7 @@ def _encoding(header: Fields, contextual: list[int]) -> ContextEncoding:
             codes.append(None)
             continue
         if not isinstance(categories, list):
-            raise DamagedError("the categories are not what they should be")
+            raise DamagedError("the categories are invalid")
         numbered = {unpack_category(category): code for code, category in enumerate(categories)}
         if len(numbered) < len(categories):
             raise DamagedError("a category is there twice")
@@ -204,7 +201,7 @@ def _table(
     columns: list[str] | int,
     n_columns: int,
 ) -> Table:
-    """The original rows: from what the engine has, and the columns that have no role as they were stored."""
+    """The original table: columns with a role from their encoded values, the others as they were stored."""
     n_rows = len(context)
     types = header.get("types", lambda value: isinstance(value, dict))
     found: list[npt.NDArray[Any]] = []
@@ -240,13 +237,13 @@ def _type_of(table: Table, position: int) -> str:
 def _as_type(numbers: Floats, name: Any) -> npt.NDArray[Any]:
     if name in _TIME_TYPES.values():
         if (np.abs(numbers) >= 2**63).any():
-            raise DamagedError("a moment is out of range")
-        return moments(numbers, name)
+            raise DamagedError("a timestamp is out of range")
+        return timestamps(numbers, name)
     if name == "whole" and not np.isnan(numbers).any() and (np.abs(numbers) <= 2**53).all():
         return numbers.astype(np.int64)
     if name in ("whole", "number"):
         return numbers.copy()
-    raise DamagedError("the type of a column is not what it should be")
+    raise DamagedError("the type of a column is invalid")
 
 
 def _as_array(columns: list[npt.NDArray[Any]], type_name: str) -> npt.NDArray[Any]:
@@ -271,7 +268,7 @@ def _is_texts(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as JSON has it. A generator of random numbers has done its work, and a function is the caller's."""
+    """A parameter as a JSON value; None for random generators and functions, which are not saved."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Iterable) and not isinstance(value, str):

@@ -1,4 +1,7 @@
-"""The pictures there are: each is geometry, a matplotlib display, an SVG drawing for the report, and a line here."""
+"""The list of pictures.
+
+A picture consists of geometry, a matplotlib display, an SVG drawing for the report, and an entry in this list.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Picture:
-    """Where a picture is drawn, and what it is about."""
+    """Which class draws a picture, and what the picture shows."""
 
     name: str
-    """What files call it."""
+    """The name of the picture in file names."""
     display: str
-    """Its class in `paribus.pictures.matplotlib`."""
+    """The name of the display class in `paribus.pictures.matplotlib`."""
     about: Literal["row", "table"]
-    """One row, made by `from_explanation`, or a fitted table, made by `from_estimator`."""
+    """What it shows: a row, through `from_explanation`, or a fitted table, through `from_estimator`."""
 
 
 PICTURES = (

@@ -1,4 +1,4 @@
-"""The numbers behind the pictures, whoever draws them: densities, bars, and the part of an axis worth showing."""
+"""The numbers behind the pictures, for every renderer: bars, and the range of an axis."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from paribus._common.arrays import Floats
 if TYPE_CHECKING:
     from paribus.explain.context import ContextFeature
 
-# The axis of a beanplot reaches so many widths of the central 90 % beyond them.
+# How far the axis of a beanplot extends beyond the central 90 %, in widths of that range.
 REACH = 2.0
 N_BINS = 14
-# Whole numbers get a bar each, up to this many.
-MOST_WHOLE = 24
+# Integers get one bar each if there are at most this many.
+MAX_INTEGER_BARS = 24
 # Categories that get a bar of their own.
-MOST_CATEGORIES = 8
-# Whoever draws a category has less room.
-LONGEST_CATEGORY = 500
+MAX_CATEGORIES = 8
+# Characters of a category: more than any renderer has room for.
+MAX_CATEGORY_LENGTH = 500
 
 
 @dataclass(frozen=True)
@@ -30,25 +30,25 @@ class Bars:
     """The distribution of a reference group in one contextual feature."""
 
     shares: Floats = field(repr=False)
-    """How much of the group each bar holds, ..."""
+    """The share of the group's rows in each bar."""
     weighted: Floats = field(repr=False)
-    """... and how much of it as the forest counts its rows."""
+    """The share of the group's weight in each bar."""
     own: int | None
-    """The bar of the row itself, if its value is known."""
+    """The bar that contains the row's own value; None if that is missing."""
     edges: Floats | None = field(repr=False)
-    """Where the bars of a number begin and end."""
+    """The edges of the bars of a numeric feature; None for a categorical one."""
     labels: tuple[str, ...] = ()
-    """The names of the bars, if they are categories: in full, so that they can be shortened and still differ."""
+    """The names of the bars of a categorical feature, in full: renderers shorten them and keep them distinct."""
     notes: tuple[str, ...] = ()
     """What the bars do not show."""
 
 
 def context_bars(
-    feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, most: int = MOST_CATEGORIES
+    feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, max_categories: int = MAX_CATEGORIES
 ) -> Bars:
-    """The bars of a contextual feature: `values` are those of the group, numbers or categories as objects."""
+    """The bars of a contextual feature; `values` are those of the group: numbers, or categories as objects."""
     if values.dtype == object:
-        return _category_bars(feature, values, weights, most)
+        return _category_bars(feature, values, weights, max_categories)
     return _number_bars(feature, values, weights)
 
 
@@ -60,7 +60,7 @@ def _number_bars(feature: ContextFeature, values: Floats, weights: Floats) -> Ba
     low, high = window(values[known]) if known.any() else (np.inf, -np.inf)
     if own is not None:
         low, high = min(low, own), max(high, own)
-    # What lies far out is counted at the end.
+    # Values far out are counted in the outermost bars.
     inside = values[known].clip(low, high)
     edges = _edges(np.append(inside, [low, high]))
     rows, _ = np.histogram(inside, edges)
@@ -70,25 +70,25 @@ def _number_bars(feature: ContextFeature, values: Floats, weights: Floats) -> Ba
     if not known.all():
         notes.append(f"{1 - known.mean():.0%} missing")
     if n_beyond := int((inside != values[known]).sum()):
-        notes.append(f"{n_beyond} beyond the ends")
+        notes.append(f"{n_beyond} off the axis")
     return Bars(rows / len(values), counted, mine, edges, notes=tuple(notes))
 
 
-def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, most: int) -> Bars:
+def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, max_categories: int) -> Bars:
     rows, counted = Counter(values.tolist()), Counter[Hashable]()
     for value, weight in zip(values.tolist(), weights, strict=True):
         counted[value] += weight
     ranked = sorted(rows, key=lambda category: (-counted[category], -rows[category], str(category)))
-    shown = ranked[:most]
+    shown = ranked[:max_categories]
     if feature.value not in shown:
-        # The row's own category has a place even if nobody else is in it.
-        shown = [*shown[: most - 1], feature.value]
-    labels = [feature.format(category, LONGEST_CATEGORY) for category in shown]
+        # The row's own category gets a bar even if no row of the group is in it.
+        shown = [*shown[: max_categories - 1], feature.value]
+    labels = [feature.format(category, MAX_CATEGORY_LENGTH) for category in shown]
     shares = [rows[category] / len(values) for category in shown]
     weighted = [float(counted[category]) for category in shown]
     others = [category for category in ranked if category not in shown]
     if others:
-        labels.append(f"{len(others)} others" if len(others) > 1 else feature.format(others[0], LONGEST_CATEGORY))
+        labels.append(f"{len(others)} others" if len(others) > 1 else feature.format(others[0], MAX_CATEGORY_LENGTH))
         shares.append(sum(rows[category] for category in others) / len(values))
         weighted.append(float(sum(counted[category] for category in others)))
     return Bars(np.array(shares), np.array(weighted), shown.index(feature.value), None, tuple(labels))
@@ -99,14 +99,14 @@ def _edges(values: Floats) -> Floats:
     if low == high:
         half = abs(low) * 0.05 or 0.5
         return np.array([low - half, low + half])
-    if np.array_equal(values, np.round(values)) and high - low < MOST_WHOLE:
+    if np.array_equal(values, np.round(values)) and high - low < MAX_INTEGER_BARS:
         return np.arange(low, high + 2) - 0.5
     edges = np.linspace(low, high, N_BINS + 1)
     return edges if np.unique(edges).size == edges.size else np.array([low, high])
 
 
 def window(values: Floats) -> tuple[float, float]:
-    """The part of an axis that shows nearly all values well: all of it, unless a few lie far out.
+    """The range of an axis that shows nearly all values well: all of them, unless a few lie far out.
 
     >>> window(np.array([0.0, 1.0, 2.0, 3.0]))
     (0.0, 3.0)
@@ -121,7 +121,7 @@ def window(values: Floats) -> tuple[float, float]:
 
 
 def bean_window(taus: Floats, value: float, lower: float, upper: float) -> tuple[float, float]:
-    """The part of a beanplot's axis that is worth showing: all of it, unless something lies far out.
+    """The range of a beanplot's axis: everything, unless something lies far out.
 
     >>> taus = np.linspace(0, 10, 101)
     >>> bean_window(taus, 12.0, 0.5, 9.5)
@@ -133,7 +133,7 @@ def bean_window(taus: Floats, value: float, lower: float, upper: float) -> tuple
     lowest, highest = float(min(everything)), float(max(everything))
     width = upper - lower
     if width <= 0:
-        # Nearly all percentiles are one value: the others give the scale, or the value itself.
+        # Nearly all percentiles are equal: the outer ones give the scale, or else the value does.
         width = float(taus[-1] - taus[0]) or highest - lowest
     if width <= 0:
         half = abs(highest) * 0.05 or 1.0

@@ -1,4 +1,4 @@
-"""Single values and columns of values: what they hold, which are missing, and what number each one is."""
+"""Kinds of values, missing values, and the conversion of columns to floats."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from paribus._common.arrays import Floats
 
 
 class Kind(Enum):
-    """What a column holds."""
+    """The kind of values that a column holds."""
 
     NUMERIC = "numbers"
-    TIME = "points in time"
+    TIME = "timestamps"
     CATEGORICAL = "categories"
-    UNUSABLE = "neither"
+    UNUSABLE = "unsupported"
 
     @property
     def is_number(self) -> bool:
-        """Whether values have an order and a distance."""
+        """Whether values of this kind have an order and a distance."""
         return self in (Kind.NUMERIC, Kind.TIME)
 
 
 def array_kind(values: npt.NDArray[Any]) -> Kind:
-    """What an array holds: by its type, or by its values if they are Python objects."""
+    """The kind of an array: by its data type, or by its values if they are Python objects."""
     if values.dtype.kind in "mM":
         return Kind.TIME
     if values.dtype.kind in "fiu":
@@ -41,16 +41,16 @@ def array_kind(values: npt.NDArray[Any]) -> Kind:
 
 
 def object_kind(values: npt.NDArray[Any]) -> Kind:
-    """What Python objects have in common; numbers if there are none."""
+    """The common kind of Python objects; numbers if all are missing."""
     kinds = {value_kind(value) for value in values if not is_missing(value)}
     return Kind.UNUSABLE if len(kinds) > 1 else next(iter(kinds), Kind.NUMERIC)
 
 
 def value_kind(value: Any) -> Kind:
-    """What one value is."""
+    """The kind of one value."""
     if isinstance(value, bool | np.bool_ | str):
         return Kind.CATEGORICAL
-    # Decimal is a number that numpy and the numeric tower do not know.
+    # Decimal is not part of Python's numeric tower.
     if isinstance(value, numbers.Real | Decimal):
         return Kind.NUMERIC
     if isinstance(value, date | timedelta | np.datetime64 | np.timedelta64):
@@ -59,20 +59,20 @@ def value_kind(value: Any) -> Kind:
 
 
 def what_is(value: Any) -> str:
-    """What messages call values like this one.
+    """The word for values like this one in messages.
 
     >>> what_is(1.5), what_is(True), what_is(date(2026, 1, 31))
-    ('numbers', 'truth values', 'points in time')
+    ('numbers', 'booleans', 'timestamps')
     """
     if isinstance(value, bool | np.bool_):
-        return "truth values"
+        return "booleans"
     if isinstance(value, timedelta | np.timedelta64):
         return "durations"
     return "text" if isinstance(value, str) else value_kind(value).value
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is some library's way to say that there is none."""
+    """Whether a value is one of the ways in which libraries represent a missing value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):
@@ -81,7 +81,7 @@ def is_missing(value: Any) -> bool:
 
 
 def to_floats(values: npt.NDArray[Any], label: str) -> Floats:
-    """An array as floats, NaN where a value is missing. Moments in time are microseconds."""
+    """An array as floats, NaN where a value is missing. Timestamps and durations are microseconds."""
     if values.dtype.kind in "mM":
         counts = values.astype(f"{values.dtype.kind}8[us]").astype(np.int64).astype(np.float64)
         return np.where(np.isnat(values), np.nan, counts)
@@ -109,7 +109,7 @@ def _microseconds(value: Any) -> float:
 
 
 def series_to_floats(series: nw.Series[Any]) -> Floats:
-    """A column of a dataframe as floats, NaN where a value is missing. Moments in time are microseconds."""
+    """A dataframe's column as floats, NaN where a value is missing. Timestamps and durations are microseconds."""
     dtype = series.dtype
     missing = series.is_null().to_numpy()
     if dtype == nw.Date:

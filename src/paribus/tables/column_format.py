@@ -1,4 +1,4 @@
-"""Numbers, moments and categories as a person reads them, in the units and the precision of their column."""
+"""Formatting of values for people, in the units and the precision of their column."""
 
 from __future__ import annotations
 
@@ -14,41 +14,40 @@ from paribus._common.text import MAX_TEXT_LENGTH, plain
 from paribus.tables.column import Kind, is_missing
 from paribus.tables.table import Table
 
-# Values that are enough to see the precision of a column.
+# The number of values from which the precision of a column is determined.
 SAMPLE_SIZE = 10_000
 MAX_DECIMALS = 4
-# Digits of a number in all: nobody reads more, and the last ones are noise.
+# Significant digits of a number: the ones after these are noise.
 MAX_DIGITS = 12
-# Decimals added at most to make two numbers look different.
+# Decimals that may be added to make two numbers look different.
 MAX_EXTRA_DECIMALS = 9
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-MINUTE, DAY = 60_000_000, 86_400_000_000
-"""In microseconds."""
-# Moments with a time zone are converted one by one.
+MINUTE, DAY = 60_000_000, 86_400_000_000  # microseconds
+# Timestamps with a time zone are converted one by one, which is slow.
 MAX_ZONED_SAMPLE = 500
 
 
 @dataclass(frozen=True)
 class ColumnFormat:
-    """How the values of one column are written."""
+    """The format of the values of one column."""
 
     kind: Kind
     decimals: int = 0
     title: str = ""
-    """What texts call the column: its name on one line, or its position."""
+    """The name of the column in texts: its own on one line, or its position."""
     grouped: bool = True
-    """Whether thousands are set apart: 2,040 minutes, but the year 2026."""
+    """Whether thousands are separated by commas: 2,040 minutes, but the year 2026."""
     scientific: bool = False
     is_duration: bool = False
     pattern: str = "%Y-%m-%d"
-    """Of moments in time: as much of the clock as the column uses."""
+    """The `strftime` pattern of timestamps, with as much of the time of day as the column uses."""
     zone: tzinfo | None = None
-    """The time zone of moments; None if they have none."""
+    """The time zone of timestamps; None if they have none."""
 
     @classmethod
     def fit(cls, table: Table, position: int, numbers: Floats | None) -> ColumnFormat:
-        """The format of a column: by its values, as numbers, or None if it holds categories."""
+        """Determines the format of a column. `numbers` are its values, or None if it holds categories."""
         return replace(cls._fit_values(table, position, numbers), title=_title(table, position))
 
     @classmethod
@@ -62,8 +61,8 @@ class ColumnFormat:
             zone = getattr(example, "tzinfo", None)
             offsets = known
             if zone is not None:
-                moments = [EPOCH + timedelta(microseconds=value) for value in known[:MAX_ZONED_SAMPLE]]
-                offsets = np.array([(m.astimezone(zone).replace(tzinfo=UTC) - EPOCH) / MICROSECOND for m in moments])
+                timestamps = [EPOCH + timedelta(microseconds=value) for value in known[:MAX_ZONED_SAMPLE]]
+                offsets = np.array([(t.astimezone(zone).replace(tzinfo=UTC) - EPOCH) / MICROSECOND for t in timestamps])
             pattern = "%Y-%m-%d"
             if (offsets % DAY != 0).any():
                 pattern += " %H:%M:%S" if (offsets % MINUTE != 0).any() else " %H:%M"
@@ -76,7 +75,7 @@ class ColumnFormat:
     def _fit_numbers(cls, known: Floats) -> ColumnFormat:
         if known.size == 0:
             return cls(Kind.NUMERIC)
-        # One extreme value must not decide how all others look.
+        # A few extreme values must not determine the format of all others.
         low, high = np.percentile(known, [2, 98], method="inverted_cdf")
         central = known[(known >= low) & (known <= high)]
         largest = float(np.abs(central).max())
@@ -89,38 +88,38 @@ class ColumnFormat:
             if (error <= 1e-9 * np.maximum(1.0, np.abs(central))).all():
                 whole = decimals == 0
                 return cls(Kind.NUMERIC, decimals, grouped=not (whole and low >= 1800 and high <= 2200))
-        # Three digits of what differs from row to row.
+        # Three significant digits of the variation between rows.
         return cls(Kind.NUMERIC, min(12, max(0, 2 - math.floor(math.log10(spread)))))
 
     def __call__(self, value: Any, longest: int = MAX_TEXT_LENGTH) -> str:
-        """One value as text; a category has no more letters than `longest`."""
+        """Formats one value; a category has at most `longest` characters."""
         if is_missing(value):
             return "missing"
         if self.kind is Kind.CATEGORICAL:
             return _category(value, longest)
         if self.kind is Kind.TIME:
-            return self._moment(float(value))
+            return self._timestamp(float(value))
         if self.scientific or abs(value) >= 1e21:
             return f"{value:.{self.decimals or 3}g}"
         text = f"{value:,.{self.decimals}f}" if self.grouped else f"{value:.{self.decimals}f}"
         if float(text.replace(",", "")) != 0:
             return text
-        # Not -0.0, and not nothing for what is just small.
+        # Neither -0.0, nor 0 for a number that is only small.
         return text.removeprefix("-") if value == 0 else f"{value:.3g}"
 
     def tick(self, value: float) -> str:
-        """A round value on an axis: as many digits as it needs.
+        """Formats a round value on an axis, with as many digits as it needs.
 
         >>> ColumnFormat(Kind.NUMERIC, decimals=3).tick(2500.0)
         '2,500'
         """
         if self.kind is Kind.TIME:
-            return self._moment(value)
+            return self._timestamp(value)
         text = f"{value:.4g}" if self.scientific else f"{value:,.10g}" if self.grouped else f"{value:.10g}"
         return "0" if text == "-0" else text
 
     def telling_apart(self, *numbers: float) -> ColumnFormat:
-        """The same format, with more decimals if two of these numbers would otherwise look alike."""
+        """The same format, with more decimals if two of these numbers would look alike otherwise."""
         if self.kind is not Kind.NUMERIC:
             return self
         distinct = {number for number in numbers if number == number}
@@ -131,17 +130,17 @@ class ColumnFormat:
             finer = replace(finer, decimals=finer.decimals + (4 if finer.scientific and finer.decimals == 0 else 1))
         return finer
 
-    def _moment(self, microseconds: float) -> str:
+    def _timestamp(self, microseconds: float) -> str:
         duration = timedelta(microseconds=microseconds)
         if self.is_duration:
             return f"-{-duration}" if duration < timedelta(0) else str(duration)
         try:
-            moment = EPOCH + duration
+            timestamp = EPOCH + duration
         except OverflowError:
             return str(np.datetime64(int(microseconds), "us"))
         if self.zone is None:
-            return f"{moment:{self.pattern}}"
-        text = f"{moment.astimezone(self.zone):{self.pattern}%z}"
+            return f"{timestamp:{self.pattern}}"
+        text = f"{timestamp.astimezone(self.zone):{self.pattern}%z}"
         return text.replace("+0000", " UTC") if text.endswith("+0000") else text
 
 

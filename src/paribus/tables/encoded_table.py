@@ -1,4 +1,4 @@
-"""From a caller's table to the arrays that methods compute with, with a warning about whatever is odd in it."""
+"""A table with its roles, as the caller gave it and as the arrays that methods compute with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paribus.tables.table import Columns, Table
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """A table in memory with its roles, as the caller gave it and as methods take it: a `RowStore`."""
+    """A table in memory with its roles, in its original and in its encoded form. It is a `RowStore`."""
 
     original: Table
     roles: Roles
@@ -53,7 +53,7 @@ class EncodedTable:
 def encode_table(
     table: Any, contextual: Columns, behavioral: Columns | None, categorical: Columns | None
 ) -> EncodedTable:
-    """Reads a table to be fitted. It keeps a copy, so that the caller may change the table afterwards."""
+    """Validates and encodes a table that is to be fitted. It is copied, so that the caller may change it afterwards."""
     table = Table(table)
     roles = assign_roles(table, contextual, behavioral, categorical)
     encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)

@@ -1,4 +1,4 @@
-"""Typed columns as the arrays that the engine takes."""
+"""Typed columns as arrays of floats, the form that methods compute with."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from paribus.tables.table import Table
 
 @dataclass(frozen=True)
 class ContextEncoding:
-    """The contextual features of the fitted table: which of them are categories, and the code of each category.
+    """The contextual features of the fitted table: which of them are categorical, and the code of each category.
 
-    Numbers stay as they are. A category becomes its place in the sorted list of fitted categories, so that codes do not
-    depend on the order of the rows; one that was not there at fit gets a code that no fitted row has.
+    Numbers are not changed. The code of a category is its position in the sorted list of fitted categories, so that
+    codes do not depend on the order of rows. A category that was not in the fitted table gets a code of its own.
     """
 
     codes: list[dict[Hashable, int] | None]
-    """One per feature: None for numbers."""
+    """For each feature: the codes of its categories, or None if it is numeric."""
     held: list[str]
-    """One per feature: what it held at fit, so that dates are not taken for numbers."""
+    """For each feature: the word for the values that it held at fit, so that dates are not mistaken for numbers."""
 
     @classmethod
     def fit(cls, table: Table, positions: list[int], categorical: frozenset[int]) -> ContextEncoding:
-        """Learns the categories."""
+        """Assigns codes to the categories of a table."""
         codes = [_number_categories(table, p) if p in categorical else None for p in positions]
         return cls(codes, [table.holds(p) for p in positions])
 
     @property
     def categorical(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-        """1 for each feature of categories, 0 for each of numbers."""
+        """For each feature: 1 if it is categorical, 0 if it is numeric."""
         return np.array([codes is not None for codes in self.codes], dtype=np.uint8)
 
     def encode(self, table: Table, positions: list[int]) -> Floats:
-        """Rows x features."""
+        """The contextual features of a table: [row][feature], NaN where a value is missing."""
         columns = [
             _numbers(table, position, held) if codes is None else _encode_categories(table, position, codes)
             for position, codes, held in zip(positions, self.codes, self.held, strict=True)
@@ -46,7 +46,7 @@ class ContextEncoding:
 
 
 def encode_behavior(table: Table, positions: list[int]) -> Floats:
-    """Rows x features, NaN where a value is missing."""
+    """The behavioral features of a table: [row][feature], NaN where a value is missing."""
     return np.ascontiguousarray(np.column_stack([_numbers(table, position) for position in positions]))
 
 
@@ -76,7 +76,7 @@ def _encode_categories(table: Table, position: int, codes: dict[Hashable, int]) 
     distinct = {value for value in values if value is not None}
     known = {what_is(value) for value in codes}
     found = {what_is(value) for value in distinct}
-    # One and zero are as good as true and false.
+    # 1 and 0 are accepted in place of True and False, which they equal.
     if known and found and not known & found and not distinct <= codes.keys():
         raise TypeError(_changed(table, position, " and ".join(sorted(known)), " and ".join(sorted(found))))
     unseen = len(codes)

@@ -1,4 +1,4 @@
-"""The roles of columns: which are circumstances, which are behaviour. What a table cannot give is said here."""
+"""The roles of columns: contextual, behavioral, categorical."""
 
 from __future__ import annotations
 
@@ -11,90 +11,90 @@ import numpy as np
 from paribus.tables.column import Kind, is_missing
 from paribus.tables.table import Columns, Table, nearest_name
 
-MAX_CONTEXTUAL = 65_535
+MAX_CONTEXTUAL = 65_535  # columns
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns of a table are circumstances, and which are behaviour."""
+    """The positions of the columns in each role."""
 
     contextual: list[int]
     behavioral: list[int]
     categorical: frozenset[int]
     """The contextual columns that hold categories."""
     by_name: bool
-    """All roles were given by name, so that later tables may have their columns in any order."""
+    """Whether all roles were given by name, so that later tables may have their columns in any order."""
 
 
 def assign_context(
     table: Table, contextual: Columns | None, categorical: Columns | None
 ) -> tuple[list[int], frozenset[int]]:
-    """The contextual columns (None: all), and those of them that hold categories."""
+    """The contextual columns (all if `contextual` is None), and which of them are categorical."""
     if table.n_columns == 0:
         raise ValueError(f"Found 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 2 is required.")
-    circumstances = list(range(table.n_columns)) if contextual is None else _positions(table, contextual, "contextual")
-    if not circumstances:
+    context = list(range(table.n_columns)) if contextual is None else _positions(table, contextual, "contextual")
+    if not context:
         raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
     named = _positions(table, categorical, "categorical") if categorical is not None else []
-    stray = [p for p in named if p not in circumstances]
+    stray = [p for p in named if p not in context]
     if stray:
         raise ValueError(
             f"column {table.label(stray[0])} is named categorical but is not contextual: "
             "only contextual columns can be categorical"
         )
-    kinds = {p: Kind.CATEGORICAL if p in named else table.kind(p) for p in circumstances}
+    kinds = {p: Kind.CATEGORICAL if p in named else table.kind(p) for p in context}
     for p, kind in kinds.items():
         if kind is Kind.UNUSABLE:
             raise TypeError(
                 f"contextual column {table.label(p)} cannot be used: each argument must be a string or a number, "
                 f"all of one kind, and it holds {_kinds_of_values(table, p)}"
             )
-    if len(circumstances) > MAX_CONTEXTUAL:
-        raise ValueError(f"{len(circumstances):,} contextual columns are more than the {MAX_CONTEXTUAL:,} there can be")
-    return circumstances, frozenset(p for p, kind in kinds.items() if kind is Kind.CATEGORICAL)
+    if len(context) > MAX_CONTEXTUAL:
+        raise ValueError(f"{len(context):,} contextual columns are more than the {MAX_CONTEXTUAL:,} there can be")
+    return context, frozenset(p for p, kind in kinds.items() if kind is Kind.CATEGORICAL)
 
 
 def assign_roles(table: Table, contextual: Columns, behavioral: Columns | None, categorical: Columns | None) -> Roles:
-    """Finds the columns that the caller named, or says which of them cannot be used and why."""
+    """Finds the columns of each role, and raises an error if one of them cannot be used."""
     if contextual is None:
         raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
-    circumstances, categories = assign_context(table, contextual, categorical)
+    context, categories = assign_context(table, contextual, categorical)
     if behavioral is None:
-        others = [p for p in range(table.n_columns) if p not in circumstances]
-        behaviors = [p for p in others if table.kind(p) is Kind.NUMERIC and (table.n_rows == 0 or table.has_values(p))]
-        if not behaviors:
+        others = [p for p in range(table.n_columns) if p not in context]
+        behavior = [p for p in others if table.kind(p) is Kind.NUMERIC and (table.n_rows == 0 or table.has_values(p))]
+        if not behavior:
             raise ValueError(
-                f"no numeric column is left as behaviour: the table has {table.n_columns} feature(s), "
-                f"and {len(circumstances)} of them contextual"
+                f"no numeric column is left to be behavioral: the table has {table.n_columns} feature(s), "
+                f"and {len(context)} of them are contextual"
             )
     else:
-        behaviors = _positions(table, behavioral, "behavioral")
-        if not behaviors:
-            raise ValueError("no behavioural column is named: give at least one, or None for all other numeric columns")
-    both = [p for p in behaviors if p in circumstances]
+        behavior = _positions(table, behavioral, "behavioral")
+        if not behavior:
+            raise ValueError("no behavioral column is named: give at least one, or None for all other numeric columns")
+    both = [p for p in behavior if p in context]
     if both:
         raise ValueError(
-            f"column {table.label(both[0])} is named both contextual and behavioural: it can only be one of them"
+            f"column {table.label(both[0])} is named both contextual and behavioral: it can only be one of them"
         )
-    for p in behaviors:
+    for p in behavior:
         if table.kind(p) is not Kind.NUMERIC:
             raise TypeError(
-                f"behavioural column {table.label(p)} does not hold numbers{_first_text(table, p)}: "
+                f"behavioral column {table.label(p)} does not hold numbers{_first_text(table, p)}: "
                 "convert it, or use it as a contextual column"
             )
     keys = [
         key for columns in (contextual, behavioral, categorical) if columns is not None for key in _as_list(columns)
     ]
     return Roles(
-        circumstances,
-        behaviors,
+        context,
+        behavior,
         categories,
         by_name=table.names is not None and all(isinstance(key, str) for key in keys),
     )
 
 
 def find_columns(table: Table, names: Iterable[str]) -> list[int]:
-    """The positions of columns that were there at fit."""
+    """The positions of the columns that the detector was fitted with."""
     if table.names is None:
         raise ValueError("the detector was fitted by column names, and this table has none: pass a dataframe")
     positions = []
@@ -106,13 +106,13 @@ def find_columns(table: Table, names: Iterable[str]) -> list[int]:
 
 
 def require_columns(table: Table, names: list[str]) -> None:
-    """Says so if a table does not have just these columns, in this order."""
+    """Raises an error if a table does not have exactly these columns, in this order."""
     if table.names != names:
         raise ValueError(f"the columns must be those of the fit, in the same order: {', '.join(names) or 'no names'}")
 
 
 def find_like(table: Table, fitted: Table, positions: list[int]) -> list[int]:
-    """The columns of a table that correspond to these of another one: by name if both have names."""
+    """The columns that correspond to columns of the fitted table: by name if both tables have names."""
     if table.names is not None and fitted.names is not None:
         return find_columns(table, [fitted.names[p] for p in positions])
     if table.n_columns != fitted.n_columns:
@@ -125,7 +125,7 @@ def find_like(table: Table, fitted: Table, positions: list[int]) -> list[int]:
 def _as_list(columns: Columns) -> list[Any]:
     if isinstance(columns, str | int | np.integer):
         return [columns]
-    # A generator would be empty at the next fit.
+    # An iterator would be exhausted at the next fit.
     if not isinstance(columns, Iterable) or isinstance(columns, Iterator):
         raise TypeError(f"columns are given as a list of names or positions, not as {type(columns).__name__}")
     return list(columns)
@@ -160,7 +160,7 @@ def _positions(table: Table, columns: Columns, role: str) -> list[int]:
 
 def _first_text(table: Table, position: int) -> str:
     if table.kind(position) is Kind.TIME:
-        return " but points in time"
+        return " but timestamps"
     if table.kind(position) is Kind.UNUSABLE:
         return f" but {_kinds_of_values(table, position)}"
     values = (value for value in table.categories(position) if value is not None)

@@ -1,4 +1,4 @@
-"""The rows of a fitted table, wherever they are kept."""
+"""Access to the rows of a fitted table, wherever they are stored."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Rows: TypeAlias = Positions | slice
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """What explanations and reports need to know about all values of a column."""
+    """A summary of all values of a column, for explanations and reports."""
 
     n_rows: int
     n_missing: int
     order_statistics: Floats = field(repr=False)
-    """The values that are not missing, in ascending order: all of them, or an evenly spaced part."""
+    """The values that are not missing in ascending order: all of them, or an evenly spaced part."""
     category_shares: Floats | None = field(default=None, repr=False)
-    """By code: the share of all rows, with missing values last. None for a column of numbers."""
+    """The share of rows with each category code, then of rows without a value; None for a numeric column."""
 
     @classmethod
     def of(cls, values: Floats, n_categories: int | None = None) -> ColumnSummary:
-        """Summarizes a column of numbers, or of category codes if the number of categories is given."""
+        """Summarizes a numeric column, or a column of codes if the number of categories is given."""
         missing = np.isnan(values)
         shares = None
         if n_categories is not None:
@@ -70,9 +70,9 @@ class ColumnSummary:
 
 
 class RowStore(Protocol):
-    """Gives rows of the fitted table by position, and summaries of its columns.
+    """Rows of the fitted table by position, and summaries of its columns.
 
-    What asks it must not assume that the whole table is in memory.
+    Code that uses it must not assume that the whole table is in memory.
     """
 
     @property
@@ -84,7 +84,7 @@ class RowStore(Protocol):
         """The table as the caller gave it."""
 
     def context(self, rows: Rows) -> Floats:
-        """Contextual features of some rows as the methods take them: [row][feature], categories as codes."""
+        """Contextual features of some rows: [row][feature], categories as codes."""
 
     def behavior(self, rows: Rows) -> Floats:
         """Behavioral features of some rows: [row][feature]."""

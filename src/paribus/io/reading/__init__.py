@@ -1,8 +1,8 @@
-r"""Tables from files, standard input and databases: one way in, whatever the format.
+r"""Tables from files, standard input and databases, in any supported format.
 
-Delimited text and JSON lines are read with Python's own parsers and not with duckdb's: duckdb takes a file with a
-ragged row for a file of one column, one with decimal commas for three columns instead of two, and a quote that is never
-closed for a letter, all without a word. Parquet is duckdb's.
+Delimited text and JSON lines are read with Python's parsers rather than with DuckDB's, which reads a file with a ragged
+row as one column, one with decimal commas as three columns instead of two, and a quote that is never closed as a
+letter, all without a warning. Parquet is read with DuckDB.
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -31,7 +31,7 @@ from paribus.io.reading.text import TextOptions
 __all__ = ["Choose", "Note", "ReadTable", "TextOptions", "Wanted", "read"]
 
 FORMATS = (parquet, json_lines, delimited)
-"""A format is a module with `NAME`, `recognizes(head, name)` and `read(...)`. The last one takes everything."""
+"""A format is a module with `NAME`, `recognizes(head, name)` and `read(...)`. The last one accepts any file."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+._-]*://")
 _REMOTE = re.compile(r"(https?|ftps?|s3[an]?|gs|gcs|az|abfss?|hdfs|file)://", re.IGNORECASE)
@@ -39,12 +39,12 @@ _REMOTE = re.compile(r"(https?|ftps?|s3[an]?|gs|gcs|az|abfss?|hdfs|file)://", re
 
 @dataclass(frozen=True)
 class ReadTable:
-    """A table that was read."""
+    """A table that was read from a file or a database."""
 
     name: str
-    """What messages call it."""
+    """The name of the table in messages."""
     columns: dict[str, npt.NDArray[Any]]
-    """Numbers and moments as numpy has them, texts and truth values as objects, None where one is missing."""
+    """Numbers and timestamps as numpy arrays; text and booleans as arrays of objects, None where one is missing."""
     n_rows: int
 
 
@@ -56,26 +56,30 @@ def read(
     text: TextOptions | None = None,
     note: Note = lambda _: None,
 ) -> ReadTable:
-    """A table from a file, from standard input ("-") or from a database.
+    """Reads a table from a file, from standard input ("-") or from a database.
 
     Parameters
     ----------
     source : str
         A path, "-", or the SQLAlchemy URL of a database.
     choose : function, optional
-        Is given the names of all columns, and says which are wanted, and as what. It is called before the rows are read
-        wherever that is possible, so that a misspelt name costs no time.
+        Takes the names of all columns, and returns which of them are wanted, and as which type. Where possible, it is
+        called before the rows are read, so that a misspelled name is reported at once.
     sql : str, optional
-        A table of the database, or a query.
+        The name of a table in the database, or a query.
     text : TextOptions, optional
-        How to read a text file; by default that is found out.
+        How to read a text file; auto-detected by default.
     note : function, optional
-        Is told what the reader decided and a person should know.
+        Takes each message about a choice that the reader made, such as the encoding.
+
+    Returns
+    -------
+    ReadTable
     """
     text = text or TextOptions()
     with ExitStack() as stack:
         raw = _read_raw(source, choose, sql, text, stack, note)
-        # Column by column, so that only one of them is there twice.
+        # Column by column, so that only one column is in memory twice.
         columns = {name: typed(raw, name, text.missing, note) for name in raw.names}
     if raw.n_rows == 0:
         raise ValueError(f"{raw.source}: there are no rows")
@@ -91,13 +95,13 @@ def _read_raw(
     note: Note,
 ) -> RawTable:
     if _REMOTE.match(source):
-        raise ValueError(f"{source} is an address, and nothing is fetched from the network: download the file first")
+        raise ValueError(f"{source} is a URL, and paribus does not download tables: download the file first")
     if _ADDRESS.match(source):
         from paribus.io.reading.database import read_database
 
         return read_database(source, sql, choose)
     if sql is not None:
-        raise ValueError(f"--sql needs the address of a database, such as sqlite:///{source}")
+        raise ValueError(f"--sql needs the URL of a database, such as sqlite:///{source}")
     opened = open_source(source, stack)
     chosen = next(each for each in FORMATS if each.recognizes(opened.head, opened.name))
     table: RawTable = chosen.read(opened, choose, text, note, stack)

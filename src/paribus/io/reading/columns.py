@@ -1,4 +1,4 @@
-"""Values as they were read, as columns of numbers, moments or texts."""
+"""Conversion of values as they were read to columns of numbers, timestamps, booleans or text."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from paribus._common.arrays import LARGEST_NUMBER
 from paribus._common.text import plain
 from paribus.tables.column import is_missing
 
-# How a column of numbers says that there is none, in lower case. In a column of texts these are texts.
+# Spellings of a missing value in a column of numbers, in lower case. In a column of text they are ordinary text.
 MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?", "."})
-# How texts spell truth values, in lower case.
-TRUTHS = {"true": True, "false": False}
-# A column with so many numbers among its values is one of numbers, with mistakes.
-MOSTLY = 0.5
+# Spellings of booleans, in lower case.
+BOOLEANS = {"true": True, "false": False}
+# A column with a larger share of numbers is a column of numbers with mistakes in it, not a column of text.
+MIN_NUMERIC_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which columns are wanted, and as what."""
+    """Which columns are wanted, and as which type."""
 
     names: list[str] | None = None
-    """None: all."""
+    """The names of the wanted columns; None for all."""
     numbers: frozenset[str] = frozenset()
-    """Those that must be numbers."""
+    """The columns that must be numbers."""
     texts: frozenset[str] = frozenset()
-    """Those that stay as they are written, even if they look like numbers."""
+    """The columns that stay text as it is written, even if it looks like numbers."""
     strict: bool = False
-    """Whether a column of numbers with a few texts in it is a mistake, or a column of texts."""
+    """Whether text in a column that is mostly numbers is an error; otherwise the column is text."""
 
 
 Choose: TypeAlias = Callable[[list[str]], Wanted]
@@ -46,38 +46,38 @@ Note: TypeAlias = Callable[[str], object]
 
 @dataclass
 class RawTable:
-    """A table as it was read."""
+    """A table whose values have not been converted yet."""
 
     source: str
     names: list[str]
     columns: dict[str, Sequence[Any] | npt.NDArray[Any]]
     wanted: Wanted
     lines: array[int] | None
-    """The line that each row starts on, if there are lines."""
+    """The line that each row starts on; None if the source has no lines."""
     decimal_commas: bool = False
-    """Whether a comma can be a decimal one."""
+    """Whether commas may be decimal commas."""
 
     def __post_init__(self) -> None:
         self.n_rows = len(next(iter(self.columns.values()), ()))
 
     def place(self, row: int) -> str:
-        """Where a row is, for messages."""
+        """The place of a row in messages."""
         return f"{self.source}, row {row}" if self.lines is None else f"{self.source}, line {self.lines[row]}"
 
 
 def all_columns(names: list[str]) -> Wanted:
-    """All of them, as whatever they look like."""
+    """Chooses all columns, with auto-detected types."""
     return Wanted()
 
 
 def pick(names: list[str], wanted: Wanted) -> tuple[list[str], list[int]]:
-    """The wanted columns, each once and in the order of the table, and their places."""
+    """The names and positions of the wanted columns, in the order of the table."""
     places = [place for place, name in enumerate(names) if wanted.names is None or name in wanted.names]
     return [names[place] for place in places], places
 
 
 def check_names(source: str, names: list[str]) -> None:
-    """Says so if two columns have the same name."""
+    """Raises an error if two columns have the same name."""
     first: dict[str, int] = {}
     for place, name in enumerate(names, 1):
         if name in first:
@@ -86,9 +86,9 @@ def check_names(source: str, names: list[str]) -> None:
 
 
 def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.NDArray[Any]:
-    """A column of numbers, moments, truth values or texts. It leaves the raw table."""
+    """Converts a column to numbers, timestamps, booleans or text, and removes it from the raw table."""
     values = raw.columns.pop(name)
-    absent = frozenset(spelt for text in missing if (spelt := _spelt(text)) is not None)
+    absent = frozenset(spelled for text in missing if (spelled := _spelled(text)) is not None)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiumM" and name not in raw.wanted.texts:
         if values.dtype.kind in "mM":
             return values
@@ -99,10 +99,10 @@ def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.
     kinds = {type(cell) for cell in cells if cell is not None}
     if raw.wanted.strict:
         _check_simple(raw, name, cells, kinds)
-    if name not in raw.wanted.numbers and (truths := _truths(cells)) is not None:
-        return truths
-    if (moments := _moments(cells, kinds)) is not None:
-        return moments
+    if name not in raw.wanted.numbers and (booleans := _booleans(cells)) is not None:
+        return booleans
+    if (timestamps := _timestamps(cells, kinds)) is not None:
+        return timestamps
     floats = [math.nan if _is_blank(cell) else number(cell) for cell in cells]
     if None not in floats:
         return _usable(raw, name, np.array(floats, dtype=np.float64))
@@ -115,13 +115,13 @@ def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.
 
 
 def number(value: Any) -> float | None:
-    """The finite number that a value is or spells.
+    """The finite number that a value is or spells; None if there is none.
 
     >>> number(" 1e3 "), number("1_000"), number("inf"), number("one")
     (1000.0, None, None, None)
     """
     if isinstance(value, str):
-        # Python takes the former for a number, we do not.
+        # Python reads 1_000 as a number, but most other programs do not.
         if "_" in value:
             return None
     elif isinstance(value, bool | np.bool_) or not isinstance(value, numeric.Real | Decimal):
@@ -133,8 +133,8 @@ def number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def moment(value: Any) -> np.datetime64 | None:
-    """The moment that a text spells, as in 2026-01-31 or 2026-01-31T14:30:00Z; in UTC if it has a time zone."""
+def timestamp(value: Any) -> np.datetime64 | None:
+    """The timestamp that a text spells, as in 2026-01-31 or 2026-01-31T14:30:00Z; in UTC if it has a time zone."""
     if isinstance(value, str):
         if len(value.strip()) < 8 or not value.strip()[:4].isdigit():
             return None
@@ -150,7 +150,7 @@ def moment(value: Any) -> np.datetime64 | None:
 
 
 def _tidy(value: Any, missing: frozenset[str], absent: frozenset[float]) -> Any:
-    """A cell without spaces around it; None if it is missing. `absent`: the numbers that stand for missing ones."""
+    """A cell without surrounding spaces; None if it is missing. `absent` are the numbers that mark missing values."""
     if isinstance(value, str):
         value = value.strip()
         return None if value == "" or value in missing else value
@@ -159,8 +159,8 @@ def _tidy(value: Any, missing: frozenset[str], absent: frozenset[float]) -> Any:
     return None if is_missing(value) else value
 
 
-def _spelt(text: str) -> float | None:
-    """The number that a text spells, infinite ones included."""
+def _spelled(text: str) -> float | None:
+    """The number that a text spells, including infinity; None if there is none."""
     try:
         return float(text)
     except ValueError:
@@ -184,23 +184,23 @@ def _objects(values: Iterable[Any]) -> npt.NDArray[Any]:
     return column
 
 
-def _truths(cells: list[Any]) -> npt.NDArray[Any] | None:
-    """The cells as truth values, if all that are not blank are or spell one."""
+def _booleans(cells: list[Any]) -> npt.NDArray[Any] | None:
+    """The cells as booleans, if all cells that are not blank are or spell one; otherwise None."""
     found: list[bool | None] = []
     for cell in cells:
         if isinstance(cell, bool | np.bool_):
             found.append(bool(cell))
         elif _is_blank(cell):
             found.append(None)
-        elif isinstance(cell, str) and (word := cell.lower()) in TRUTHS:
-            found.append(TRUTHS[word])
+        elif isinstance(cell, str) and (word := cell.lower()) in BOOLEANS:
+            found.append(BOOLEANS[word])
         else:
             return None
-    return _objects(found) if any(truth is not None for truth in found) else None
+    return _objects(found) if any(value is not None for value in found) else None
 
 
-def _moments(cells: list[Any], kinds: set[type]) -> npt.NDArray[Any] | None:
-    """The cells as moments, if all that are not blank are."""
+def _timestamps(cells: list[Any], kinds: set[type]) -> npt.NDArray[Any] | None:
+    """The cells as timestamps, if all cells that are not blank are or spell one; otherwise None."""
     if not all(issubclass(kind, str | date) for kind in kinds):
         return None
     found: list[np.datetime64[Any]] = []
@@ -208,7 +208,7 @@ def _moments(cells: list[Any], kinds: set[type]) -> npt.NDArray[Any] | None:
     for cell in cells:
         if _is_blank(cell):
             found.append(np.datetime64("NaT", "us"))
-        elif (at := moment(cell)) is not None and number(cell) is None:
+        elif (at := timestamp(cell)) is not None and number(cell) is None:
             found.append(at)
             some = True
         else:
@@ -229,39 +229,39 @@ def _all_decimal_commas(cells: list[Any]) -> bool:
 
 
 def _usable(raw: RawTable, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Numbers, or an error that names the place of one that cannot be computed with."""
+    """Returns numbers, and raises an error if one of them is infinite or too large."""
     bad = np.flatnonzero(np.abs(values) > LARGEST_NUMBER) if values.dtype.kind == "f" else np.array([])
     if bad.size:
         row = int(bad[0])
         what = "an infinite value" if np.isinf(values[row]) else f"{values[row]:g}, which is too large to compute with"
         raise ValueError(
             f"{raw.place(row)}: column '{name}' has {what}: "
-            "mend it, or name it with --missing if it stands for a missing value"
+            "fix it, or name it with --missing if it stands for a missing value"
         )
     return values
 
 
 def _check_simple(raw: RawTable, name: str, cells: list[Any], kinds: set[type]) -> None:
-    """Says so if a value is none that a table has, such as a list."""
+    """Raises an error if a cell holds a value such as a list."""
     odd = tuple(kind for kind in kinds if issubclass(kind, dict | list | bytes | bytearray | memoryview | np.ndarray))
     if odd:
         row = next(row for row, cell in enumerate(cells) if isinstance(cell, odd))
         what = type(cells[row]).__name__
-        raise ValueError(f"{raw.place(row)}: column '{name}' holds a {what}, which is neither a number nor a text")
+        raise ValueError(f"{raw.place(row)}: column '{name}' holds a {what}, which is neither a number nor text")
 
 
 def _check_mistake(raw: RawTable, name: str, cells: list[Any], floats: list[float | None]) -> None:
-    """Says so if a text stands where a number should be."""
+    """Raises an error if there is text where a number should be."""
     known = [value for cell, value in zip(cells, floats, strict=True) if not _is_blank(cell)]
     n_numbers = sum(value is not None for value in known)
     required = name in raw.wanted.numbers
-    if not required and not (raw.wanted.strict and n_numbers > MOSTLY * len(known)):
+    if not required and not (raw.wanted.strict and n_numbers > MIN_NUMERIC_SHARE * len(known)):
         return
     row = floats.index(None)
     shown = plain(cells[row], 40)
     where = f"{raw.place(row)}: column '{name}' has '{shown}'"
     if required and n_numbers == 0:
-        raise ValueError(f"{where}, and no numbers at all, so it cannot be behaviour")
-    advice = f"mend it, or say --missing '{shown}' if it stands for a missing value"
+        raise ValueError(f"{where}, and no numbers at all, so it cannot be behavioral")
+    advice = f"fix it, or add --missing '{shown}' if it stands for a missing value"
     more = "" if required else f", or --categorical '{name}' if these are categories"
     raise ValueError(f"{where} where a number should be: {advice}{more}")

@@ -1,4 +1,4 @@
-"""A table or a query of a database, by SQLAlchemy."""
+"""Tables and query results from databases, through SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from paribus.io.reading.columns import Choose, RawTable, check_names, pick
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Executable
 
-BATCH = 10_000
+BATCH_SIZE = 10_000  # rows
 
 
 def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
-    """Reads a table, or what a query returns. Nothing is written: the transaction is rolled back."""
+    """Reads a table or the result of a query. Nothing is written: the transaction is rolled back."""
     try:
         import sqlalchemy
     except ModuleNotFoundError:
@@ -24,10 +24,10 @@ def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
     name = engine.url.database or engine.url.drivername
     name = os.path.basename(name)
     try:
-        with engine.connect().execution_options(yield_per=BATCH) as connection:
+        with engine.connect().execution_options(yield_per=BATCH_SIZE) as connection:
             result = connection.execute(_statement(engine, name, sql))
             if not result.returns_rows:
-                raise ValueError(f"{name}: the statement returns no rows, a query such as SELECT does")
+                raise ValueError(f"{name}: the statement does not return rows: use a query such as SELECT")
             names = [str(column) for column in result.keys()]  # noqa: SIM118
             check_names(name, names)
             wanted = choose(names)
@@ -37,7 +37,7 @@ def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
                 for column, place in zip(columns, places, strict=True):
                     column.extend(row[place] for row in batch)
     except sqlalchemy.exc.SQLAlchemyError as error:
-        # Without the statement and the link to a page that SQLAlchemy adds.
+        # Without the statement and the link that SQLAlchemy adds to its messages.
         reason = " ".join(str(getattr(error, "orig", None) or error).split("\n")[0].split())
         raise ValueError(f"{name}: {reason}") from None
     finally:
@@ -51,20 +51,18 @@ def _engine(address: str) -> Engine:
     try:
         engine = sqlalchemy.create_engine(address)
     except ModuleNotFoundError as error:
-        raise ValueError(f"this kind of database needs the Python package {error.name}: install it") from None
+        raise ValueError(f"this database needs the Python package {error.name}: install it") from None
     except (sqlalchemy.exc.ArgumentError, ValueError) as error:
-        # Not the address itself: there may be a password in it.
+        # The URL is not shown, because it may contain a password.
         reason = "" if "://" in str(error) else f" ({str(error).splitlines()[0]})"
-        raise ValueError(
-            f"the address of the database is not understood{reason}: sqlite:///file.db is one for SQLite"
-        ) from None
+        raise ValueError(f"the URL of the database is not valid{reason}: for SQLite, use sqlite:///file.db") from None
     file = engine.url.database
     is_file = engine.url.get_backend_name() == "sqlite" and file and file != ":memory:" and not file.startswith("file:")
-    # SQLite would make an empty one.
+    # SQLite would create an empty database.
     if is_file and not os.path.isfile(str(file)):
         raise FileNotFoundError(f"there is no database file {file}")
     if engine.url.get_backend_name() == "sqlite":
-        # SQLite keeps a dropped table out of transactions that Python has not begun: let it refuse to write at all.
+        # A rollback does not undo everything in SQLite, such as a dropped table, so writing is turned off altogether.
         sqlalchemy.event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
     return engine
 
@@ -76,7 +74,7 @@ def _statement(engine: Engine, name: str, sql: str | None) -> Executable:
     tables = [*inspector.get_table_names(), *inspector.get_view_names()]
     if sql is None:
         some = ", ".join(tables[:10]) or "none"
-        raise ValueError(f"{name}: say --sql TABLE, or --sql with a query; its tables are: {some}")
+        raise ValueError(f"{name}: choose a table with --sql TABLE, or pass a query; its tables are: {some}")
     schema, _, table = sql.rpartition(".")
     if sql in tables:
         return sqlalchemy.select(sqlalchemy.text("*")).select_from(sqlalchemy.table(sql))
@@ -88,5 +86,5 @@ def _statement(engine: Engine, name: str, sql: str | None) -> Executable:
         close = get_close_matches(sql, tables, n=1)
         hint = f"did you mean {close[0]}?" if close else f"its tables are: {', '.join(tables[:10]) or 'none'}"
         raise ValueError(f"{name}: there is no table {sql}: {hint}")
-    # A colon is a colon: there are no parameters to fill in.
+    # Colons are escaped, because SQLAlchemy would read them as parameters.
     return sqlalchemy.text(sql.replace(":", r"\:"))

@@ -1,4 +1,4 @@
-"""Delimited text: the separator, the header, and rows that all have the same length."""
+"""Delimited text, such as CSV: detects the separator and the header, and checks that all rows have the same length."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from paribus.io.reading.columns import Choose, Note, RawTable, check_names, moment, number, pick
+from paribus.io.reading.columns import Choose, Note, RawTable, check_names, number, pick, timestamp
 from paribus.io.reading.source import Source
 from paribus.io.reading.text import TextOptions, decoded
 
 NAME = "delimited text"
 
-# In the order in which they are preferred: a comma may be a decimal one.
+# In order of preference: commas come last, because they may be decimal commas.
 SEPARATORS = ["\t", ";", "|", ","]
-# A separator splits more of the lines than this.
-MOST = 0.5
-# So much more of the lines must be alike for a separator to be taken before one that is preferred.
+# The share of lines that a separator must split.
+MIN_SPLIT_SHARE = 0.5
+# How much larger the share of lines with the same number of values must be for a separator to win over a preferred one.
 CLEAR_LEAD = 0.25
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 SAMPLE_LINES = 500
-SAMPLE_CHARACTERS = 2**20
-LONGEST_VALUE = 16 * 2**20
+SAMPLE_SIZE = 2**20  # characters
+MAX_VALUE_SIZE = 16 * 2**20  # characters
 
 
 def recognizes(head: bytes, name: str) -> bool:
-    """Any text may be delimited text."""
+    """Accepts any file."""
     return True
 
 
@@ -51,7 +51,7 @@ def read_delimited(
     *,
     is_tabbed: bool = False,
 ) -> RawTable:
-    """Reads delimited text. `has_header` is None where the first line has to tell, `is_tabbed` what the name says."""
+    """Reads delimited text. `has_header`: None to auto-detect. `is_tabbed`: whether the file name says so."""
     sample = _sample(lines)
     if not any(line.strip() for line in sample):
         raise ValueError(f"{name} is empty")
@@ -59,15 +59,15 @@ def read_delimited(
         has_tabs = any("\t" in line for line in sample)
         separator = "\t" if is_tabbed and has_tabs else find_separator(sample)
         if is_tabbed and not has_tabs:
-            note(f"{name}: there are no tabs in it, so {_shown(separator)} are taken for what separates values")
+            note(f"{name}: there are no tabs in it, so values are separated at {_shown(separator)}")
     records = _records(name, itertools.chain(sample, lines), separator)
     line, first = next(records)
     if has_header is None:
         has_header = looks_like_names(first)
         if not has_header:
             note(
-                f"{name}: the first line holds numbers, so the columns are called column_1 to column_{len(first)}; "
-                "--header says that it holds names"
+                f"{name}: the first line holds numbers, so the columns are named column_1 to column_{len(first)}; "
+                "use --header if it holds names"
             )
     names = [cell.strip() if has_header else "" for cell in first]
     names = [cell or f"column_{place}" for place, cell in enumerate(names, 1)]
@@ -90,15 +90,15 @@ def read_delimited(
 
 @dataclass(frozen=True)
 class _Look:
-    """What a table looks like with some separator."""
+    """How well a separator splits the lines of a sample."""
 
     separator: str
     splits_first: bool
-    """Whether the first line has several values."""
+    """Whether the first line is split into several values."""
     split: float
-    """The share of lines that have."""
+    """The share of lines that are split into several values."""
     alike: float
-    """The share of lines that have the same number of several values."""
+    """The share of lines that are split into the most frequent number of values."""
 
     @classmethod
     def of(cls, sample: list[str], separator: str) -> _Look:
@@ -113,9 +113,9 @@ class _Look:
 
 
 def find_separator(sample: list[str]) -> str:
-    """The separator that splits the first line and most others, most of them into the same number of values.
+    """Finds the separator that splits the first line and most others, most of them into the same number of values.
 
-    A space is one only if nothing else is: words would hide a line that is too short.
+    A space is a separator only if nothing else is: otherwise words would hide a line with too few values.
 
     >>> find_separator(["a;b", "1,5;2,5"])
     ';'
@@ -125,11 +125,11 @@ def find_separator(sample: list[str]) -> str:
     if "," not in next(line for line in sample if line.strip()):
         sample = [_DECIMAL_COMMA.sub(".", line) for line in sample]
     looks = [_Look.of(sample, separator) for separator in SEPARATORS]
-    splitting = [look for look in looks if look.split > MOST]
+    splitting = [look for look in looks if look.split > MIN_SPLIT_SHARE]
     likely = [look for look in splitting if look.splits_first] or splitting
     if not likely:
         spaces = _Look.of(sample, " ")
-        if spaces.splits_first and spaces.split > MOST:
+        if spaces.splits_first and spaces.split > MIN_SPLIT_SHARE:
             return " "
         return next((look.separator for look in looks if look.splits_first), ",")
     best = likely[0]
@@ -140,9 +140,9 @@ def find_separator(sample: list[str]) -> str:
 
 
 def looks_like_names(record: list[str]) -> bool:
-    """Whether a first line holds names: nothing in it is a number or a moment."""
+    """Whether a first line holds names: none of its values is a number or a timestamp."""
     return any(cell.strip() for cell in record) and all(
-        number(cell) is None and moment(cell) is None for cell in record if cell.strip()
+        number(cell) is None and timestamp(cell) is None for cell in record if cell.strip()
     )
 
 
@@ -152,14 +152,14 @@ def _sample(lines: Iterator[str]) -> list[str]:
     for line in lines:
         sample.append(line)
         length += len(line)
-        if len(sample) >= SAMPLE_LINES or length >= SAMPLE_CHARACTERS:
+        if len(sample) >= SAMPLE_LINES or length >= SAMPLE_SIZE:
             break
     return sample
 
 
 def _records(name: str, lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
-    """The number of the line that each record starts on, and its values. Blank lines are left out."""
-    csv.field_size_limit(LONGEST_VALUE)
+    """The number of the line that each record starts on, and its values. Blank lines are skipped."""
+    csv.field_size_limit(MAX_VALUE_SIZE)
     try:
         reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=separator == " ")
     except TypeError:
@@ -182,9 +182,9 @@ def _reason(error: csv.Error) -> str:
     if "unexpected end" in text:
         return "a quote is opened here and never closed"
     if "field larger" in text:
-        return f"a value is longer than {LONGEST_VALUE // 2**20} MB: is there a quote that is not closed?"
+        return f"a value is longer than {MAX_VALUE_SIZE // 2**20} MB: is there a quote that is not closed?"
     if "expected after" in text:
-        return "something stands behind a closing quote: quotes inside of a value are doubled"
+        return "there is text after a closing quote: quotes inside a value must be doubled"
     return text
 
 

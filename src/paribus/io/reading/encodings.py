@@ -1,4 +1,4 @@
-"""Encodings that the first bytes of a text tell."""
+"""Encodings that can be recognized by the first bytes of a text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 
 _MARKS = [
     (codecs.BOM_UTF8, "utf-8-sig"),
-    # Before the mark of UTF-16, which is how it starts.
+    # Before the mark of UTF-16, with which it starts.
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -15,7 +15,7 @@ _MARKS = [
 
 
 def evident_encoding(head: bytes) -> str | None:
-    """The encoding of a text that starts with a mark, or has two bytes for each letter; None for any other.
+    """The encoding of text that starts with a byte order mark, or has two bytes per letter; None for other text.
 
     >>> evident_encoding(b"a,b"), evident_encoding("a,b".encode("utf-16-le"))
     (None, 'utf-16-le')
@@ -24,7 +24,7 @@ def evident_encoding(head: bytes) -> str | None:
 
 
 def _wide(head: bytes) -> str | None:
-    """UTF-16 without a mark: every other byte of Western text is zero."""
+    """Recognizes UTF-16 without a byte order mark: every other byte of Western text is zero."""
     sample = head[: len(head) & ~1]
     if not sample:
         return None

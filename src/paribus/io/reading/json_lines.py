@@ -17,7 +17,7 @@ NAME = "JSON lines"
 
 
 def recognizes(head: bytes, name: str) -> bool:
-    """Whether a file that starts so is in this format."""
+    """Whether a file that starts with these bytes is in this format."""
     return head.decode(evident_encoding(head) or "latin-1", "ignore").lstrip().startswith("{")
 
 
@@ -27,7 +27,7 @@ def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: E
 
 
 def read_json_lines(name: str, lines: Iterator[str], choose: Choose) -> RawTable:
-    """Reads JSON lines. What an object does not have is missing."""
+    """Reads JSON lines. Keys that an object does not have are missing values."""
     columns: dict[str, list[Any]] = {}
     numbers = array("Q")
     for number, line in enumerate(lines, 1):
@@ -40,7 +40,7 @@ def read_json_lines(name: str, lines: Iterator[str], choose: Choose) -> RawTable
         for key, column in columns.items():
             column.append(row.get(key))
         numbers.append(number)
-    # As in the first row, and then as they came up.
+    # In the order of the first object, then in the order of appearance.
     names = list(columns)
     wanted = choose(names)
     kept, _ = pick(names, wanted)
@@ -51,8 +51,10 @@ def _parse(name: str, number: int, line: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        reason = getattr(error, "msg", "it cannot be understood")
-        raise ValueError(f"{name}, line {number}: it is not JSON ({reason}): one object on each line is") from None
+        reason = getattr(error, "msg", "it cannot be parsed")
+        raise ValueError(
+            f"{name}, line {number}: it is not valid JSON ({reason}): there must be one object on each line"
+        ) from None
     if not isinstance(row, dict):
-        raise ValueError(f"{name}, line {number}: it is a JSON {type(row).__name__}, and not an object with names")
+        raise ValueError(f"{name}, line {number}: it is a JSON {type(row).__name__}, not an object")
     return row

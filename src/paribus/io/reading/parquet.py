@@ -1,4 +1,4 @@
-"""Parquet, read by duckdb. Names of files and columns are never part of a statement."""
+"""Parquet, read with DuckDB. Names of files and columns are never part of a statement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "Parquet"
 
 
 def recognizes(head: bytes, name: str) -> bool:
-    """Whether a file that starts so is in this format."""
+    """Whether a file that starts with these bytes is in this format."""
     return head.startswith(b"PAR1")
 
 
@@ -43,7 +43,7 @@ def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
     except duckdb.Error as error:
         reason = " ".join(str(error).split("LINE 1:")[0].split())
         raise ValueError(f"{name}: the Parquet file cannot be read ({reason})") from None
-    # By place: some versions of duckdb rename columns that differ only in case.
+    # By position, because some versions of DuckDB rename columns that differ only in case.
     columns: dict[str, Any] = {key: _unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
     return RawTable(name, kept, columns, wanted, None)
 

@@ -1,4 +1,4 @@
-"""Where the bytes come from, and what they are."""
+"""Opens files, pipes and standard input, and recognizes files that are not tables."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from typing import BinaryIO, cast
 
 from paribus.io.reading.encodings import evident_encoding
 
-# What comes through a pipe is kept in memory up to this size, then in a temporary file: it is read twice.
-SPOOL = 64 * 2**20
-HEAD = 4096
+# In bytes: input from a pipe is read twice, so it is kept in memory up to this size, and then in a temporary file.
+MAX_SPOOL_SIZE = 64 * 2**20
+HEAD_SIZE = 4096  # bytes
 
 
 @dataclass
 class Source:
-    """An open file: seekable, and not compressed any more."""
+    """An open file: seekable, and decompressed."""
 
     name: str
-    """What messages call it."""
+    """The name of the file in messages."""
     stream: BinaryIO
     head: bytes
     """The first bytes, from which the format is recognized."""
     file: str | None
-    """The same bytes as a file on disk, if there is one."""
+    """The path of an uncompressed file on disk; None for a pipe or a compressed file."""
 
     def path(self, stack: ExitStack) -> Path:
-        """A file on disk that holds these bytes; a copy if there is none."""
+        """The path of a file on disk with these bytes, which is a temporary copy if there is no other."""
         if self.file is not None:
             return Path(self.file)
         with _no_room_explained():
@@ -47,7 +47,7 @@ class Source:
 
 
 def open_source(source: str, stack: ExitStack) -> Source:
-    """Opens a file or standard input, and looks at its first bytes."""
+    """Opens a file or standard input, and reads its first bytes."""
     name = "standard input" if source == "-" else os.path.basename(source) or source
     stream = _standard_input(stack) if source == "-" else _open_file(source, stack)
     file = source if source != "-" and os.path.isfile(source) else None
@@ -58,25 +58,25 @@ def open_source(source: str, stack: ExitStack) -> Source:
             head = _head(stream)
         file = None
         if head.startswith(b"\x1f\x8b"):
-            raise ValueError(f"{name}: it is compressed twice, unpack it once first")
+            raise ValueError(f"{name}: it is compressed twice: decompress it once first")
     _refuse(head, name, source)
     return Source(name, stream, head, file)
 
 
 @contextmanager
 def damage_explained(name: str) -> Iterator[None]:
-    """Says so in one sentence if a compressed file is damaged."""
+    """Turns errors about a damaged compressed file into one sentence."""
     try:
         yield
     except EOFError:
-        raise ValueError(f"{name}: the compressed file ends too early, it is cut off") from None
+        raise ValueError(f"{name}: the compressed file is truncated") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{name}: the compressed file is damaged ({error})") from None
 
 
 @contextmanager
 def _no_room_explained() -> Iterator[None]:
-    """Says so in one sentence if what comes through a pipe cannot be kept."""
+    """Turns errors about a temporary file into one sentence."""
     try:
         yield
     except gzip.BadGzipFile:
@@ -84,13 +84,13 @@ def _no_room_explained() -> Iterator[None]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise OSError(
-            f"what is read is kept in a temporary file, and that failed ({reason}): TMPDIR names a folder"
+            f"cannot write the temporary file that the input is kept in ({reason}): set TMPDIR to another folder"
         ) from None
 
 
 def _open_file(source: str, stack: ExitStack) -> BinaryIO:
     if not source:
-        raise ValueError("the name of the file is empty: name one, or - for standard input")
+        raise ValueError("the file name is empty: give one, or - for standard input")
     try:
         mode = os.stat(source).st_mode
         if stat.S_ISDIR(mode):
@@ -104,18 +104,18 @@ def _open_file(source: str, stack: ExitStack) -> BinaryIO:
         if "null" in str(error):
             raise ValueError("a file name cannot hold a null character") from None
         raise
-    # A named pipe, or what the shell makes of <(command).
+    # Not a regular file: a named pipe, or process substitution such as <(command).
     return stream if stat.S_ISREG(mode) else _spooled(stream, stack)
 
 
 def _standard_input(stack: ExitStack) -> BinaryIO:
     if sys.stdin is None or sys.stdin.isatty():
-        raise ValueError("nothing is piped into standard input: say something like  cat table.csv | paribus detect -")
+        raise ValueError("nothing is piped into standard input: use something like  cat table.csv | paribus detect -")
     return _spooled(sys.stdin.buffer, stack)
 
 
 def _spooled(stream: BinaryIO, stack: ExitStack) -> BinaryIO:
-    spooled = stack.enter_context(tempfile.SpooledTemporaryFile(SPOOL, prefix="paribus-"))  # noqa: SIM115
+    spooled = stack.enter_context(tempfile.SpooledTemporaryFile(MAX_SPOOL_SIZE, prefix="paribus-"))  # noqa: SIM115
     with _no_room_explained():
         shutil.copyfileobj(stream, spooled)
         spooled.seek(0)
@@ -123,28 +123,28 @@ def _spooled(stream: BinaryIO, stack: ExitStack) -> BinaryIO:
 
 
 def _head(stream: BinaryIO) -> bytes:
-    head = stream.read(HEAD)
+    head = stream.read(HEAD_SIZE)
     stream.seek(0)
     return head
 
 
 def _refuse(head: bytes, name: str, source: str) -> None:
-    """Raises an error for files that are known not to be tables of a format that is read."""
+    """Raises an error for files of well-known types that are not supported."""
     if not head:
         raise ValueError(f"{name} is empty")
     if head.startswith(b"SQLite format 3\x00"):
-        raise ValueError(f"{name} is an SQLite database: say sqlite:///{source} --sql TABLE")
+        raise ValueError(f"{name} is an SQLite database: use sqlite:///{source} --sql TABLE")
     if head.startswith(b"PK\x03\x04"):
         raise ValueError(f"{name} is a zip archive or a spreadsheet: unpack it, or save the sheet as CSV")
     if head.startswith(b"%PDF-"):
         raise ValueError(f"{name} is a PDF document: save the table in it as CSV")
     if head.startswith((b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")):
-        raise ValueError(f"{name} is compressed in a way that is not read here: unpack it, or use gzip")
+        raise ValueError(f"{name} is compressed in an unsupported format: decompress it, or use gzip")
     start = head.decode(evident_encoding(head) or "latin-1", "ignore").lstrip()
     if start[:100].lower().startswith(("<!doctype html", "<html")):
         raise ValueError(f"{name} is a web page: save the table in it as CSV")
     if start.startswith("[") and ".json" in name.lower():
-        raise ValueError(f"{name} is one JSON list: JSON lines are read, with one object on each line")
+        raise ValueError(f"{name} is a JSON list: use JSON lines instead, with one object on each line")
 
 
 def _similar(source: str) -> str:

@@ -1,6 +1,7 @@
-"""Columns into files: one module per format, listed here.
+"""Columns into files: one module per format.
 
-A format is a module with `SUFFIXES`, `check(path, names)` and `write(path, columns)`; `path` is an empty file.
+A format is a module with `SUFFIXES`, `check(path, names)` and `write(path, columns, suffix)`. `check` raises an error
+if the format cannot hold columns with these names; `write` is given the path of an empty file.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ FORMATS = (delimited, parquet, json_lines)
 
 
 def check_format(path: AnyPath, names: Iterable[str] = ()) -> None:
-    """Raises an error if the name of a file has no known suffix, or if its format cannot hold these column names."""
+    """Raises an error if a file name has no known suffix, or if its format cannot hold columns with these names."""
     _format(path).check(path, names)
 
 
 def write_columns(path: AnyPath, columns: dict[str, npt.NDArray[Any]]) -> None:
-    """Writes all rows, in the order of the table: the whole file or nothing."""
+    """Writes columns to a file in the format of its suffix: completely, or not at all."""
     chosen = _format(path)
     chosen.check(path, columns)
     with atomic_path(path) as draft:

@@ -1,4 +1,4 @@
-"""CSV and TSV that no spreadsheet takes for formulas."""
+"""CSV and TSV, protected against formula injection in spreadsheets."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from paribus.io.reading.columns import number
 from paribus.io.writing.rows import plain_rows
 
 SUFFIXES = (".csv", ".tsv")
-# The first characters that make a spreadsheet take text for a formula; some accept the full-width forms, too.
+# First characters that make spreadsheets treat text as a formula; some accept the full-width forms, too.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-# Text with one of these is quoted: some programs use another separator than the comma.
+# Text with one of these characters is quoted, because some programs do not separate values at commas.
 NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
 
 
@@ -34,7 +34,7 @@ def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str) -> None
 
 
 def safe_text(text: str) -> str:
-    """Text that no spreadsheet runs as a formula. Numbers stay as they are.
+    """Text that no spreadsheet treats as a formula. Numbers are not changed.
 
     >>> safe_text("=1+1"), safe_text("-5"), safe_text("north")
     ("'=1+1", '-5', 'north')

@@ -1,4 +1,4 @@
-"""JSON lines: an object for each row."""
+"""JSON lines: one object for each row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check(path: AnyPath, names: Iterable[str]) -> None:
 
 
 def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str) -> None:
-    """Writes a line for each row."""
+    """Writes one line for each row."""
     with path.open("wb") as file:
         for record in plain_rows(columns):
             line = json.dumps(dict(zip(columns, record, strict=True)), ensure_ascii=False, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Parquet, written by duckdb. Names of files and columns are never part of a statement."""
+"""Parquet, written with DuckDB. Names of files and columns are never part of a statement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REASON = re.compile(r'": ([^"{}]+)')
 
 
 def check(path: AnyPath, names: Iterable[str]) -> None:
-    """Raises an error if two names differ only in case: duckdb would rename one of them without a word."""
+    """Raises an error if two names differ only in case: DuckDB would silently rename one of them."""
     same: dict[str, str] = {}
     for name in names:
         if (other := same.setdefault(name.lower(), name)) != name:
@@ -42,7 +42,7 @@ def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str) -> None
     try:
         with connect() as connection, literal_path(path.parent) as folder:
             connection.register("rows", numbered)
-            # Straight to the file, which is a draft already.
+            # Directly to the path, which is a draft already.
             rows = connection.table("rows").select(*chosen)
             rows.write_parquet(os.path.join(folder, path.name), use_tmp_file=False)
     except duckdb.Error as error:

@@ -1,4 +1,4 @@
-"""Columns as rows of plain values."""
+"""Conversion of columns to rows of Python values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 WHOLE_NUMBERS = frozenset({"rank"})
-"""Columns of floats that are whole numbers wherever they are not missing."""
+"""Columns of floats that hold whole numbers or missing values."""
 
 
 def plain_rows(columns: dict[str, npt.NDArray[Any]]) -> Iterator[tuple[Any, ...]]:

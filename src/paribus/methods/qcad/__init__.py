@@ -1,4 +1,4 @@
-"""QCAD, the published method: a forest for each row on its nearest rows."""
+"""QCAD, the published method: a forest for each row, grown on its nearest rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from paribus._common.text import counted
 from paribus.methods.interface import FittedMethod, Method
 from paribus.methods.qcad.model import QcadModel
 from paribus.methods.qcad.state import QcadState, pack, unpack
-from paribus.methods.scores import mean_score, ranked_p_values, tukey_threshold
+from paribus.methods.scores import FULL_SCORE, mean_score, ranked_p_values, tukey_threshold
 from paribus.tables.encoded_table import EncodedTable
 
 
@@ -20,8 +20,7 @@ def _compared_with(noun: str, n_reference: int) -> str:
 
 def _full_score(state: QcadState, n_behavioral: int) -> str:
     is_capped = n_behavioral > 1 and state.clip is not None
-    begin = "a partial score ends at 100," if is_capped else "100 and more is"
-    return f"{begin} far outside of what comparable rows show"
+    return f"{'100, the maximum,' if is_capped else '100 or more'} is far outside of what comparable rows show"
 
 
 METHOD = Method(
@@ -33,6 +32,7 @@ METHOD = Method(
     threshold=tukey_threshold,
     p_values=ranked_p_values,
     compared_with=_compared_with,
+    full_partial_score=FULL_SCORE,
     full_score=_full_score,
     citation=(
         "The method is QCAD: Zhong Li and Matthijs van Leeuwen, “Explainable contextual anomaly detection using "

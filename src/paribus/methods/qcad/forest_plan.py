@@ -1,4 +1,4 @@
-"""The forests of a fit: what is drawn at random, once and for all rows, and what is set."""
+"""The plan of all forests of a fit: the random draws, which all rows share, and the settings."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-# A path is rarely deeper; a deeper one starts over with the first order.
+# Depths with their own feature order. Paths are rarely deeper; a deeper one reuses the orders from the first on.
 N_DEPTHS = 64
 
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """What the forests of every reference group have in common."""
+    """What the forests of all reference groups have in common."""
 
     multiplicities: npt.NDArray[np.uint8]
-    """Positions x trees: how often a tree draws the member at a position of the group, nearest first."""
+    """[position][tree]: how often a tree draws the row at a position of the reference group, nearest first."""
     max_features: int
+    """The number of features that a split considers."""
     feature_order: npt.NDArray[np.uint16] | None
-    """Trees x depths x features: the order in which a split tries features. None: it tries all."""
+    """[tree][depth][feature]: the order in which a split considers features; None if it considers all."""
     min_samples_split: int
+    """The minimum number of distinct rows for a split."""
     n_quantiles: int
+    """The number of intervals between percentiles."""
     scale_tails: bool
+    """Whether the score of a value outside all percentiles grows with its distance from them."""
 
     @classmethod
     def draw(
@@ -38,9 +42,9 @@ class ForestPlan:
         n_quantiles: int,
         scale_tails: bool,
     ) -> ForestPlan:
-        """Draws the bootstraps, and the features that splits try where they do not try all."""
+        """Draws the bootstrap samples, and the features that splits consider unless they consider all."""
         some = max_features < n_features
-        # Without anything drawn at random all trees are the same one.
+        # Without randomness all trees are identical, and one is enough.
         n_distinct = n_trees if bootstrap or some else 1
         multiplicities = np.ones((n_neighbors, n_distinct), dtype=np.uint8)
         if bootstrap:

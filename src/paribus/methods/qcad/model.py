@@ -1,4 +1,4 @@
-"""QCAD fitted: nearest neighbors, a forest for each row, and the width of percentile intervals."""
+"""The fitted QCAD: nearest neighbors, a forest for each row, and the widths of percentile intervals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from paribus.methods.qcad.state import QcadState
 from paribus.methods.scores import FULL_SCORE
 from paribus.tables.encoded_table import EncodedTable
 
-# The clip that sets the scale of scores when nothing is clipped: the default one.
+# The default of the clip, which also sets the scale of scores if there is no clip.
 DEFAULT_CLIP = 10.0
 
 
 class QcadModel:
-    """Asks the engine."""
+    """The fitted method, on top of the C++ engine."""
 
     def __init__(self, table: EncodedTable, state: QcadState) -> None:
         self._clip = state.clip
@@ -29,35 +29,35 @@ class QcadModel:
         )
 
     def match(self, context: Floats, behavior: Floats) -> Positions:
-        """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
+        """For each row, the position of the fitted row that is identical to it, or -1; of several, always the same."""
         return self._engine.match(context, behavior)
 
     def judge(self, rows: RowBatch) -> Judged:
-        """Partial scores."""
+        """Partial scores, [row][behavioral feature]; NaN where a value cannot be scored."""
         return Judged(self.score_and_reach(rows)[0])
 
     def score_and_reach(self, rows: RowBatch) -> tuple[Floats, Floats]:
-        """Partial scores, and the distances of the nearest and the farthest neighbour."""
+        """Partial scores, and for each row the distances of the nearest and the farthest neighbor."""
         raw, reach, _ = self._engine.score(rows.context, rows.behavior, rows.fitted, False, rows.n_threads, rows.tick)
         return rescale(raw, self._clip), reach
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
-        """Distributions: [row][behavioural feature][quantile]."""
+        """The distributions in the contexts of rows, [row][behavioral feature][quantile]."""
         *_, percentiles = self._engine.score(rows.context, rows.behavior, rows.fitted, True, rows.n_threads, rows.tick)
         assert percentiles is not None
         return percentiles
 
     def neighbors(self, rows: RowBatch) -> tuple[Positions, Floats]:
-        """Fitted rows, nearest first, and their distances."""
+        """The fitted rows that each row is compared with, nearest first, and their distances."""
         return self._engine.neighbors(rows.context, rows.fitted, rows.n_threads, rows.tick)
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
-        """All that is to be said of each row."""
+        """Everything that an explanation needs to know about each row."""
         raw, percentiles, weights, neighbors, distances = self._engine.explain(
             rows.context, rows.behavior, rows.fitted, rows.n_threads, rows.tick
         )
         partial = rescale(raw, self._clip)
-        # Without a reference there is no forest, and all rows count alike.
+        # Without a value in the reference group there is no forest, and all rows get the same weight.
         weights = np.where(np.isnan(weights), 1.0 / weights.shape[2], weights)
         return [
             RowFindings(
@@ -84,7 +84,7 @@ def make_engine(
     tie_order: npt.NDArray[np.uint32],
     plan: ForestPlan,
 ) -> QcadEngine:
-    """The engine for a fitted table; `categorical` says which contextual features are."""
+    """The engine for a fitted table; `categorical` marks the categorical contextual features."""
     return QcadEngine(
         np.ascontiguousarray(context.T),
         categorical,
@@ -100,7 +100,7 @@ def make_engine(
 
 
 def _central(values: Floats, weights: Floats) -> list[float]:
-    """The 5 % percentile, the median and the 95 % percentile, whatever number of percentiles the detector has."""
+    """The 5 % percentile, the median and the 95 % percentile, independent of `n_quantiles`."""
     used = (weights > 0) & ~np.isnan(values)
     if not used.any():
         return [np.nan, np.nan, np.nan]
@@ -110,8 +110,8 @@ def _central(values: Floats, weights: Floats) -> list[float]:
 def rescale(raw: Floats, clip: float | None) -> Floats:
     """Partial scores on the scale where the cap is 100.
 
-    The raw score is a width in units of the feature's range; the cap is clip / 100. A single feature is not capped:
-    there are no others that it could outvote.
+    The raw score is a width in units of the feature's range; the cap is clip / 100. A single feature is not capped,
+    since there are no others that it could dominate.
 
     >>> rescale(np.array([[0.01, 0.3]]), clip=10)
     array([[ 10., 100.]])

@@ -17,11 +17,14 @@ from paribus.tables.encoded_table import EncodedTable
 
 @dataclass(frozen=True)
 class QcadState:
-    """What was drawn at random, and the parameters."""
+    """The random draws and the parameters of a fit."""
 
     tie_order: npt.NDArray[np.uint32]
+    """A random permutation of the rows, which orders neighbors at the same distance."""
     plan: ForestPlan
+    """The plan of the forests."""
     clip: float | None
+    """The cap on partial scores; None for no cap."""
 
     @property
     def n_reference(self) -> int:
@@ -30,7 +33,7 @@ class QcadState:
 
 
 def pack(state: QcadState) -> tuple[dict[str, Any], Arrays]:
-    """Fields of a header, and arrays."""
+    """The state as header fields and arrays."""
     plan = state.plan
     arrays: Arrays = {"tie_order": state.tie_order, "multiplicities": plan.multiplicities}
     if plan.feature_order is not None:
@@ -46,11 +49,11 @@ def pack(state: QcadState) -> tuple[dict[str, Any], Arrays]:
 
 
 def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> QcadState:
-    """The state again, from parts that may have been tampered with."""
+    """The state, from header fields and arrays that are not trusted."""
     n_rows, n_contextual = table.all_context.shape
     tie_order = array_of(arrays, "tie_order", np.uint32, (n_rows,))
     if not is_permutation(tie_order[None, :]):
-        raise DamagedError("tie_order is no order")
+        raise DamagedError("tie_order is not a permutation")
     return QcadState(tie_order, _plan(header, arrays, n_rows, n_contextual), unpack_clip(header))
 
 
@@ -69,7 +72,7 @@ def _plan(header: Fields, arrays: dict[str, npt.NDArray[Any]], n_rows: int, n_fe
     if "feature_order" in arrays:
         feature_order = array_of(arrays, "feature_order", np.uint16, (n_trees, N_DEPTHS, n_features))
         if not is_permutation(feature_order.reshape(-1, n_features)):
-            raise DamagedError("feature_order is no order")
+            raise DamagedError("feature_order is not a permutation")
     elif max_features < n_features:
         raise DamagedError("feature_order is missing")
     return ForestPlan(

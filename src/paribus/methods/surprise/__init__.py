@@ -11,6 +11,9 @@ from paribus.methods.surprise.model import SurpriseModel
 from paribus.methods.surprise.state import SurpriseState, pack, unpack
 from paribus.tables.encoded_table import EncodedTable
 
+# Beyond 1 in a million, more makes no difference to a reader.
+FULL_PARTIAL_SCORE = 6.0
+
 
 def _restore(table: EncodedTable, state: SurpriseState, n_threads: int) -> FittedMethod:
     model = SurpriseModel(table, state.settings)
@@ -46,6 +49,7 @@ METHOD = Method(
     threshold=_threshold,
     p_values=_p_values,
     compared_with=_compared_with,
+    full_partial_score=FULL_PARTIAL_SCORE,
     full_score=_full_score,
     citation="The method is conditional surprise, by quantile regression forests over the whole table.",
 )

@@ -44,7 +44,7 @@ class TailMap:
         """
         descending = -np.sort(-values[~np.isnan(values)])
         n = len(descending)
-        levels = LEVELS[LEVELS >= tail]
+        levels = LEVELS[tail <= LEVELS]
         knots = descending[np.minimum((levels * n).astype(np.int64), n - 1)]
         start, middle = knots[-1], descending[min(int(body * n), n - 1)]
         # Where half of the rows share one value, there is no scale to read off.

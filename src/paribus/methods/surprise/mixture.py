@@ -126,9 +126,7 @@ class ConditionalColumn:
             self._target[some], [view.atoms(asked.take(some)) for view in self._views], self._target[known]
         )
         min_deviations = [view.min_deviation for view in self._views]
-        self._learned = Learned(
-            np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend, distances
-        )
+        self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend, distances)
         told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
         raw, surprises = self._look(told, self._target)
         shares = fit_shares(surprises[:, evenly(known, MAX_ROWS_FOR_SHARES)])
@@ -201,7 +199,7 @@ class ConditionalColumn:
             self._views.append(ForestView(distances, self.features, trend, self._near))
 
     def _look(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
-        """The evidence as the views have it, and minus the logarithm of the density: [view][row], whole column first."""
+        """Evidence before calibration, and minus the logarithm of the density: [view][row], the whole column first."""
         smoothing = self._learned.smoothing
         assert smoothing is not None
         views = [

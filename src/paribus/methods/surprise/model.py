@@ -203,7 +203,8 @@ class SurpriseModel:
         judged = self.judge(rows)
         asked = self._asked(rows)
         densities = [column.densities(asked) for column in self._given_context]
-        assert judged.cell_p_values is not None and judged.kinds is not None
+        assert judged.cell_p_values is not None
+        assert judged.kinds is not None
         findings = []
         for row in range(len(judged.partial)):
             percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])

@@ -49,7 +49,9 @@ class ColumnSmoothing:
         """The kernel width of each view for some rows, from their atoms on the scale of the shape."""
         finest = RESOLUTION_SHARE * self.resolution * self.shape.slopes(at)
         return [
-            np.maximum(np.maximum(self.width * np.abs(each - each.mean(axis=1, keepdims=True)).mean(axis=1), low), finest)
+            np.maximum(
+                np.maximum(self.width * np.abs(each - each.mean(axis=1, keepdims=True)).mean(axis=1), low), finest
+            )
             for each, low in zip(atoms, self.min_widths, strict=True)
         ]
 

@@ -247,9 +247,7 @@ def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
     shares = _unpack_shares(part, n_kinds + 1)
     if (rates >= 1).any() or len(evidence) != len(knots) or (shares <= 0).any():
         raise DamagedError("verdict is not what it should be")
-    return Verdict(
-        sum_maps, value_maps, fills, shares, rates, ScoreNull(knots, evidence, _above_zero(null, "scale"))
-    )
+    return Verdict(sum_maps, value_maps, fills, shares, rates, ScoreNull(knots, evidence, _above_zero(null, "scale")))
 
 
 def _unpack_value_map(stored: Any) -> ValueMap:

@@ -10,20 +10,20 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus._common.statistics import evenly
-from paribus.methods.surprise.calibration import TailMap
 from paribus.methods.interface import KIND_NAMES
 from paribus.methods.null import ScoreNull
+from paribus.methods.surprise.calibration import TailMap
 
 WHOLE, COMBINATION, VALUE = KIND_NAMES
 
-# A surprise, in nats above the usual, counts in full up to this, and beyond it by no more than a twentieth of it in all.
+# Surprises above the usual, in nats, count in full up to the cap, and beyond it by no more than a twentieth in all.
 CAP, BEYOND_CAP = 3.0, 0.05
 # Rows that are enough to learn how common each kind is.
 MAX_ROWS_FOR_SHARES = 50_000
 N_ROUNDS = 60
 # Before the table has a say: the share of rows of each kind, as if so many rows had been seen, ...
 PRIOR_SHARE, PRIOR_ROWS = 0.01, 5.0
-# ... and the rate of the evidence of strange cells, as if so many of them had been seen. Ordinary ones have a rate of 1.
+# ... and the rate of the evidence of strange cells, as if so many had been seen. Ordinary cells have a rate of 1.
 PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
 MIN_RATE, MAX_RATE = 0.03, 0.6
 # One value alone is believed up to this share of what so many rows can confirm.
@@ -165,7 +165,10 @@ class Verdict:
         missing = np.isnan(cells.given_context)
         names = np.array([WHOLE, COMBINATION, VALUE], dtype=object)
         by_name = np.array(
-            [sum((beliefs[i] for i, kind in enumerate(kinds) if kind.name == name), np.zeros(len(scores))) for name in names]
+            [
+                sum((beliefs[i] for i, kind in enumerate(kinds) if kind.name == name), np.zeros(len(scores)))
+                for name in names
+            ]
         )
         found = names[by_name.argmax(axis=0)]
         if len(kinds) < len(KINDS):
@@ -188,7 +191,10 @@ class Verdict:
         for ratio in ratios:
             odds += np.exp(ratio - highest)
         beliefs = np.exp(ratios - highest) / odds
-        contributions = [_cell_shares(kind, cells, evidence, rate) for kind, evidence, rate in zip(kinds, found, self.rates, strict=True)]
+        contributions = [
+            _cell_shares(kind, cells, evidence, rate)
+            for kind, evidence, rate in zip(kinds, found, self.rates, strict=True)
+        ]
         return highest + np.log(odds), beliefs, contributions
 
 
@@ -296,7 +302,11 @@ def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
         beliefs /= beliefs.sum(axis=0)
         shares = (beliefs.sum(axis=1) + PRIOR_ROWS * prior) / (n_rows + PRIOR_ROWS)
         for kind, evidence in enumerate(found):
-            strength = evidence if evidence.ndim == 1 else (_softmax(evidence, rates[kind]) * np.nan_to_num(evidence)).sum(axis=1)
+            strength = (
+                evidence
+                if evidence.ndim == 1
+                else (_softmax(evidence, rates[kind]) * np.nan_to_num(evidence)).sum(axis=1)
+            )
             weight = beliefs[kind + 1]
             rate = (weight.sum() + PRIOR_CELLS) / ((weight * strength).sum() + PRIOR_CELLS / PRIOR_RATE)
             rates[kind] = np.clip(rate, MIN_RATE, MAX_RATE)

@@ -1,8 +1,8 @@
-"""The report: one HTML page about a fitted table and its strangest rows, for people who have never seen paribus.
+"""The report: one HTML page about a fitted table and its most unusual rows, for readers who are new to paribus.
 
-Explanations become frozen facts (`anomalies`, `summary`), small functions draw them (`beanplot`, `context_profile`,
-`score_histogram`, `score_map`), and a template writes the page (`page`). The page needs nothing else: no network, no
-other file. Whatever comes from the table is escaped, and the page's security policy lets no script run but its own.
+`anomalies` and `summary` turn explanations into frozen facts, `paribus.pictures.svg` draws them, and `page` fills the
+templates. The page is self-contained: it needs neither a network nor other files. All text from the table is escaped,
+and the page's content security policy allows only its own script.
 """
 
 from paribus.output.report.page import make_page

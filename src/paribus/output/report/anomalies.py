@@ -1,4 +1,4 @@
-"""From explanations to what the page says of each anomaly: frozen, and ready to be written down."""
+"""What the page says about each explained row: explanations as frozen facts for the template."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from markupsafe import Markup
 
 from paribus._common.text import clipped, ended, plain, score_text
-from paribus.methods.scores import FULL_SCORE
 from paribus.output.report.limits import Limits
 from paribus.output.report.names import RowNames
 from paribus.pictures.svg.beanplot import bar, beanplot
@@ -24,15 +23,15 @@ if TYPE_CHECKING:
     from paribus.explain.facts import BehaviorFeature
     from paribus.explain.view import FittedView
 
-# Circumstances in the list.
-MOST_CIRCUMSTANCES = 4
-# The page's own columns in the table of the nearest rows.
+# Contextual features below the sentence of a row.
+MAX_CIRCUMSTANCES = 4
+# The columns that the page adds to the table of the nearest rows.
 OWN_COLUMNS = ("distance", "weight")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A text in a table."""
+    """A cell of a table."""
 
     text: str
     is_number: bool = False
@@ -40,7 +39,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture and what stands over it."""
+    """A picture and its caption."""
 
     name: str
     note: str
@@ -49,37 +48,44 @@ class Figure:
 
 @dataclass(frozen=True)
 class FeatureLine:
-    """One behavioural feature in numbers."""
+    """One behavioral feature in numbers."""
 
     name: str
     value: str
-    """The actual one, and where it lies."""
+    """The actual value and its verdict."""
     expectation: str
+    """The expected values."""
     rarity: str
-    """How improbable the value is, if the detector says so and it is worth saying."""
+    """How improbable the value is; empty if unknown or not worth mentioning."""
     score: str
+    """The partial score."""
     bar: Markup = field(repr=False)
+    """The partial score as a bar."""
     stands_out: bool
+    """Whether the value is outside the usual range."""
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """The nearest rows of the reference group, the row itself first."""
+    """The table of the nearest rows of the reference group, with the row itself on top."""
 
     columns: tuple[Cell, ...]
+    """The headings."""
     own: tuple[Cell, ...]
+    """The row's own values."""
     rows: tuple[tuple[str, tuple[Cell, ...], str, str], ...]
-    """Name, values, distance, weight."""
+    """The name, the values, the distance and the weight of each of the nearest rows."""
     n_hidden: int
-    """Columns for which there is no room."""
+    """The number of columns of the fitted table that are left out."""
     distance_name: str
+    """The heading of the distance, different from those of the table's own columns."""
     weight_name: str
-    """What the page calls its own two columns: not as a column of the table is called."""
+    """The heading of the weight, different from those of the table's own columns."""
 
 
 @dataclass(frozen=True)
 class Anomaly:
-    """All that the page says of one row."""
+    """Everything that the page says about one row."""
 
     position: int
     name: str
@@ -87,31 +93,37 @@ class Anomaly:
     rank: int
     n_ranked: int
     lower: str
-    """How many of all rows have a lower score."""
+    """The percentage of rows with a lower score."""
     is_flagged: bool
     threshold: float
     feature: str
-    """The one that leads."""
+    """The leading feature: the one with the highest partial score."""
     feature_place: int
+    """The position of the leading feature among the behavioral features."""
     sentence: str
     circumstances: str
+    """The row's values of a few contextual features."""
     warnings: tuple[str, ...]
     n_more_warnings: int
+    """The number of warnings that are left out."""
     lines: tuple[FeatureLine, ...]
     n_more_lines: int
+    """The number of behavioral features that are left out."""
     beans: tuple[Figure, ...]
     profiles: tuple[Figure, ...]
     further: tuple[tuple[str, str, str], ...]
-    """Contextual features without a picture: name, own value, what the group has."""
+    """Contextual features without a picture: the name, the own value, and the values of most comparable rows."""
     n_more_further: int
+    """The number of contextual features that are left out."""
     n_compared: int
+    """The size of the reference group."""
     nearest: Nearest
 
 
 def anomalies(
     view: FittedView, explanations: Sequence[RowExplanation], names: RowNames, limits: Limits
 ) -> list[Anomaly]:
-    """What the page says of each explained row."""
+    """What the page says about each explained row."""
     others = _other_columns(view, names)
     return [_anomaly(view, explanation, names, others, limits) for explanation in explanations]
 
@@ -124,7 +136,8 @@ def _anomaly(
     pictured, unpictured = telling[: limits.profiles], telling[limits.profiles :]
     further = unpictured[: limits.further]
     leading = explanation.leading
-    shown = [f for f in explanation.behavior[: explanation.n_features] if not np.isnan(f.median)]
+    n_beans = min(explanation.n_features, limits.beans)
+    shown = [f for f in explanation.behavior[:n_beans] if not np.isnan(f.median)]
     return Anomaly(
         position=explanation.position,
         name=plain(names(explanation.position), limits.name),
@@ -138,11 +151,13 @@ def _anomaly(
         feature_place=view.behavior_names.index(leading.name),
         sentence=ended(clipped(explanation.sentence, limits.sentence)),
         circumstances=" · ".join(
-            f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MOST_CIRCUMSTANCES]
+            f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MAX_CIRCUMSTANCES]
         ),
         warnings=tuple(ended(clipped(w, limits.sentence)) for w in explanation.warnings[: limits.warnings]),
         n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
-        lines=tuple(_line(feature, limits) for feature in explanation.behavior[: limits.behavior]),
+        lines=tuple(
+            _line(feature, view.full_partial_score, limits) for feature in explanation.behavior[: limits.behavior]
+        ),
         n_more_lines=max(0, len(explanation.behavior) - limits.behavior),
         beans=tuple(Figure(plain(f.name, limits.name), _partial(f), beanplot(f)) for f in shown),
         profiles=tuple(
@@ -164,9 +179,9 @@ def _anomaly(
 
 
 def _telling(explanation: RowExplanation) -> list[ContextFeature]:
-    """The contextual features; if there are many, those first that set the group apart, or deserve a warning."""
+    """The contextual features; if there are many, those with a warning or that set the group apart come first."""
     features = list(explanation.context)
-    if len(features) <= MOST_CIRCUMSTANCES:
+    if len(features) <= MAX_CIRCUMSTANCES:
         return features
     return sorted(
         features,
@@ -174,7 +189,7 @@ def _telling(explanation: RowExplanation) -> list[ContextFeature]:
     )
 
 
-def _line(feature: BehaviorFeature, limits: Limits) -> FeatureLine:
+def _line(feature: BehaviorFeature, full: float, limits: Limits) -> FeatureLine:
     value = feature.text.removeprefix(plain(feature.name)).strip()
     return FeatureLine(
         plain(feature.name, limits.name),
@@ -182,17 +197,17 @@ def _line(feature: BehaviorFeature, limits: Limits) -> FeatureLine:
         feature.expectation,
         feature.rarity or "",
         "-" if np.isnan(feature.partial_score) else score_text(feature.partial_score),
-        bar(np.nan_to_num(feature.partial_score) / FULL_SCORE),
+        bar(min(float(np.nan_to_num(feature.partial_score)) / full, 1.0)),
         feature.stands_out,
     )
 
 
 def _partial(feature: BehaviorFeature) -> str:
-    return "not judged" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
+    return "not scored" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
 
 
 def _percent(share: float) -> str:
-    """A percentage that is 100 only if it is all.
+    """A percentage that is never rounded up to 100.
 
     >>> _percent(99.996), _percent(97.52)
     ('99.99', '97.5')
@@ -249,7 +264,7 @@ def _nearest(
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """A name that no column has.
+    """A name that is not taken by a column.
 
     >>> _free_name("weight", {"age"}), _free_name("weight", {"weight", "age"})
     ('weight', 'weight (paribus)')
@@ -258,7 +273,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def _other_columns(view: FittedView, names: RowNames) -> list[int]:
-    """The columns of the table that have no role: they may help to recognise a row."""
+    """The columns of the table without a role, which may help to recognize a row."""
     table = view.store.original
     roles = {*view.behavior_names, *(column.name for column in view.context)}
     return [p for p in range(table.n_columns) if table.name(p) not in roles and p != names.column]

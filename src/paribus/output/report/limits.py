@@ -1,50 +1,96 @@
-"""How much the page says of each row, so that it stays small however wide the table and however long its texts."""
+"""Limits on what the page shows of each row, to keep it small for wide tables and long texts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# A page of this many explained rows, or fewer, is below a megabyte. More rows may take as much each.
-ROWS_IN_A_MEGABYTE = 50
+# A page of up to this many explained rows stays below a megabyte; beyond that, the limit grows with the rows.
+ROWS_PER_MEGABYTE = 50
+# Bytes.
 MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What is shown of one row at most."""
+    """The maximum of what is shown of one row."""
 
     behavior: int
-    """Behavioural features with their partial score."""
+    """Behavioral features with their partial score."""
+    beans: int
+    """Behavioral features with a beanplot."""
     profiles: int
-    """Contextual features with a picture, ..."""
+    """Contextual features with a picture."""
     further: int
-    """... and those in words."""
+    """Contextual features in words only."""
     nearest: int
-    """The nearest rows, and the columns of their table."""
+    """Rows in the table of the nearest rows."""
     nearest_context: int
+    """Contextual columns in the table of the nearest rows."""
     nearest_behavior: int
+    """Behavioral columns in the table of the nearest rows."""
     nearest_others: int
+    """Columns without a role in the table of the nearest rows."""
     name: int
-    """Letters of a name, ..."""
+    """Characters of a name."""
     cell: int
-    """... of a value in the table of the nearest rows, ..."""
+    """Characters of a value in the table of the nearest rows."""
     sentence: int
-    """... and of a sentence or a warning."""
+    """Characters of a sentence or a warning."""
     warnings: int
+    """Warnings."""
 
 
-# From all that is useful down to what always fits. The first that keeps the page small is taken.
+# From the most detailed to what always fits: the first one that keeps the page small enough is used.
 STEPS = (
-    Limits(12, 6, 10, 10, 6, 6, 2, name=40, cell=24, sentence=3000, warnings=10),
-    Limits(6, 4, 6, 10, 4, 4, 1, name=32, cell=18, sentence=1500, warnings=5),
-    Limits(3, 2, 0, 6, 2, 3, 0, name=16, cell=10, sentence=400, warnings=2),
+    Limits(
+        behavior=12,
+        beans=12,
+        profiles=6,
+        further=10,
+        nearest=10,
+        nearest_context=6,
+        nearest_behavior=6,
+        nearest_others=2,
+        name=40,
+        cell=24,
+        sentence=3000,
+        warnings=10,
+    ),
+    Limits(
+        behavior=6,
+        beans=6,
+        profiles=4,
+        further=6,
+        nearest=10,
+        nearest_context=4,
+        nearest_behavior=4,
+        nearest_others=1,
+        name=32,
+        cell=18,
+        sentence=1500,
+        warnings=5,
+    ),
+    Limits(
+        behavior=3,
+        beans=2,
+        profiles=2,
+        further=0,
+        nearest=6,
+        nearest_context=2,
+        nearest_behavior=3,
+        nearest_others=0,
+        name=16,
+        cell=10,
+        sentence=400,
+        warnings=2,
+    ),
 )
 
 
-def most_bytes(n_rows: int) -> int:
-    """How large the page may be.
+def max_page_bytes(n_rows: int) -> int:
+    """The maximum size of a page about so many rows.
 
-    >>> most_bytes(10), most_bytes(100)
+    >>> max_page_bytes(10), max_page_bytes(100)
     (1000000, 2000000)
     """
-    return MEGABYTE * max(n_rows, ROWS_IN_A_MEGABYTE) // ROWS_IN_A_MEGABYTE
+    return MEGABYTE * max(n_rows, ROWS_PER_MEGABYTE) // ROWS_PER_MEGABYTE

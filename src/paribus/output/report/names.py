@@ -1,4 +1,4 @@
-"""What the rows of a table are called."""
+"""The names of the rows of a table."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from paribus.tables.column import is_missing
 from paribus.tables.rows import unnamed
 from paribus.tables.table import ColumnKey, Table
 
-LONGEST_ROW_NAME = 40
+# Characters.
+MAX_ROW_NAME_LENGTH = 40
 
 
 class RowNames:
-    """Names of rows: by a column of the table, by its index, or by position.
+    """Names rows by a column of the table, by its index, or by position.
 
     >>> names = RowNames(Table({"who": ["Ada", None], "age": [36, 41]}), "who")
     >>> names(0), names(1), names.heading
@@ -23,14 +24,14 @@ class RowNames:
     def __init__(self, table: Table, column: ColumnKey | None = None) -> None:
         self._table = table
         self.column = None if column is None else table.find_column(column)
-        self.heading = "row" if self.column is None else plain(table.name(self.column), LONGEST_ROW_NAME)
+        self.heading = "row" if self.column is None else plain(table.name(self.column), MAX_ROW_NAME_LENGTH)
 
     def __call__(self, row: int) -> str:
         """The name of a row, on one line."""
         value = self._table.row_label(row) if self.column is None else self._table.cell(self.column, row)
-        name = "" if is_missing(value) else plain(value, LONGEST_ROW_NAME)
+        name = "" if is_missing(value) else plain(value, MAX_ROW_NAME_LENGTH)
         if isinstance(value, float) and value.is_integer():
-            # A column of whole numbers that has gaps.
+            # An integer column with missing values is read as float.
             name = str(int(value))
         if self.column is None:
             return f"row {name or row}"

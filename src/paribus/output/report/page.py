@@ -1,4 +1,4 @@
-"""From a fitted detector to a page."""
+"""Fills the templates of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from markupsafe import Markup
 from paribus._common import palette
 from paribus._common.text import counted, plain, score_text
 from paribus.output.report.anomalies import anomalies
-from paribus.output.report.limits import STEPS, most_bytes
+from paribus.output.report.limits import STEPS, max_page_bytes
 from paribus.output.report.names import RowNames
 from paribus.output.report.summary import summarize
 from paribus.pictures.svg.beanplot import beanplot
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from paribus.explain.explanation import RowExplanation
     from paribus.explain.view import FittedView
 
-DEFAULT_TITLE = "Unusual rows, given their circumstances"
-LONGEST_TITLE = 120
+DEFAULT_TITLE = "Unusual rows, given their context"
+# Characters.
+MAX_TITLE_LENGTH = 120
 
 
 def make_page(
@@ -42,7 +43,7 @@ def make_page(
     title: str | None = None,
     names: RowNames,
 ) -> bytes:
-    """The whole page, in UTF-8: as much as is useful, and no more than fits.
+    """Writes the page with as much detail as its maximum size allows.
 
     Parameters
     ----------
@@ -55,7 +56,12 @@ def make_page(
     title : str, optional
         The title of the page.
     names : RowNames
-        What the rows are called.
+        The names of the rows.
+
+    Returns
+    -------
+    bytes
+        The HTML in UTF-8.
     """
     style, script = Markup(_template("report.css").render(palette=palette)), Markup(_template("report.js").render())
     histogram = score_histogram(view.sorted_scores, view.threshold)
@@ -66,7 +72,7 @@ def make_page(
         page = (
             _template("report.html")
             .render(
-                title=plain(title or DEFAULT_TITLE, LONGEST_TITLE),
+                title=plain(title or DEFAULT_TITLE, MAX_TITLE_LENGTH),
                 summary=summarize(view, shown, parameters),
                 source=view.citation,
                 anomalies=shown,
@@ -83,13 +89,13 @@ def make_page(
             )
             .encode()
         )
-        if len(page) < most_bytes(len(shown)):
+        if len(page) < max_page_bytes(len(shown)):
             break
     return page
 
 
 def _map(view: FittedView, rows: list[NamedRow]) -> ScoreMap | None:
-    """Two behavioural features; or one, and the score."""
+    """The map of the two strongest behavioral features, or of the only one and the score."""
     places = view.strongest_features(len(rows))
     behavior = view.store.behavior(slice(None))
     axes = [Axis(view.behavior_names[p], view.behavior_formats[p], behavior[:, p]) for p in places[:2]]
@@ -100,7 +106,7 @@ def _map(view: FittedView, rows: list[NamedRow]) -> ScoreMap | None:
 
 
 def _sha256(text: str) -> str:
-    """How a security policy names the one script, or style sheet, that may be used."""
+    """The hash by which a content security policy allows a script or a style sheet."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

@@ -1,4 +1,4 @@
-"""What was compared with what, in words and numbers: the top and the bottom of the page."""
+"""What the page says about the whole table: its lead, its overview, and its columns and parameters."""
 
 from __future__ import annotations
 
@@ -17,65 +17,75 @@ if TYPE_CHECKING:
     from paribus.explain.context import ContextColumn
     from paribus.explain.view import FittedView
 
-# Names in a sentence, and features in a table, at most.
-MOST_NAMED = 5
-MOST_LISTED = 60
-LONGEST_NAME = 40
-# They say who does the work, not what is done.
-NOT_METHOD = ("contextual", "behavioral", "categorical", "n_jobs", "progress")
+# Names in a sentence.
+MAX_NAMED = 5
+# Features in a table.
+MAX_LISTED = 60
+# Characters.
+MAX_NAME_LENGTH = 40
+# Parameters that the page shows elsewhere or that do not affect the results.
+NOT_SHOWN = ("contextual", "behavioral", "categorical", "n_jobs", "progress")
 
 
 @dataclass(frozen=True)
 class ColumnLine:
-    """One column of the table, and what it holds."""
+    """One column of the table and its values."""
 
     name: str
     kind: str
     values: str
     missing: str
     leads: int | None
-    """How many of the explained rows it leads, if it is behaviour."""
+    """The number of explained rows in which it is the leading feature; None for a contextual feature."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The page without its anomalies."""
+    """Everything on the page except for the explained rows."""
 
     n_rows: int
     n_scored: int
     compared_with: str
+    """What a row is compared with."""
     full_score: str
-    """What a partial score of 100 stands for."""
+    """What a partial score of 100 means."""
     n_neighbors: int | None
-    """How many rows each is compared with, if it is a matter of number."""
+    """The number of rows that each row is compared with; None if the method has no fixed number."""
     n_flagged: int
     flagged_share: str
     threshold: float
     lowest: float
+    """The lowest score."""
     highest: float
+    """The highest score."""
     median: float
+    """The median of the scores."""
     is_automatic: bool
-    """Whether the threshold is found out from the scores, and not a share of the rows."""
+    """Whether the threshold is derived from the scores rather than from a given share of rows."""
     seconds: str
     context_words: str
     behavior_words: str
     context: tuple[ColumnLine, ...]
     behavior: tuple[ColumnLine, ...]
     n_more_context: int
+    """The number of contextual features that are left out."""
     n_more_behavior: int
+    """The number of behavioral features that are left out."""
     n_missing: int
+    """The number of missing values in columns with a role."""
     parameters: tuple[tuple[str, str], ...]
+    """The names and values of the method's parameters."""
     leading: tuple[tuple[int, str, int], ...]
-    """Place, name and number of rows of each behavioural feature that leads any."""
+    """The position, name and number of explained rows of each behavioral feature that leads in any."""
 
     @property
     def n_unscored(self) -> int:
-        """Rows that could not be scored."""
+        """The number of rows without a score."""
         return self.n_rows - self.n_scored
 
     @property
-    def all_alike(self) -> bool:
-        """Whether no row has a higher score than another."""
+    def all_equal(self) -> bool:
+        """Whether all scores are equal."""
         return self.lowest == self.highest
 
     @property
@@ -86,11 +96,11 @@ class Summary:
 
 
 def summarize(view: FittedView, shown: list[Anomaly], parameters: Mapping[str, Any]) -> Summary:
-    """The facts about a fitted table."""
+    """Summarizes a fitted table."""
     n_rows, n_scored = len(view.scores), len(view.sorted_scores)
     n_flagged = int((view.sorted_scores > view.threshold).sum())
     leads = Counter(anomaly.feature_place for anomaly in shown)
-    names = [plain(name, LONGEST_NAME) for name in view.behavior_names]
+    names = [plain(name, MAX_NAME_LENGTH) for name in view.behavior_names]
     summaries = [*view.behavior_summaries, *(column.summary for column in view.context)]
     n_neighbors = view.n_reference if "n_neighbors" in parameters else None
     known = {} if n_neighbors is None else {"n_neighbors": n_neighbors}
@@ -108,18 +118,18 @@ def summarize(view: FittedView, shown: list[Anomaly], parameters: Mapping[str, A
         median=float(np.median(view.sorted_scores)),
         is_automatic=parameters["contamination"] == "auto",
         seconds=_duration(view.seconds),
-        # A column without values compares nothing. There may be no other.
+        # Columns without values play no part in the comparison, and there may be no others.
         context_words=_words([c.name for c in view.context if c.summary.has_values] or ["nothing"]),
         behavior_words=_words(view.behavior_names),
-        context=tuple(_context_line(column) for column in view.context[:MOST_LISTED]),
-        behavior=tuple(_behavior_line(view, place, leads[place]) for place in range(min(len(names), MOST_LISTED))),
-        n_more_context=max(0, len(view.context) - MOST_LISTED),
-        n_more_behavior=max(0, len(names) - MOST_LISTED),
+        context=tuple(_context_line(column) for column in view.context[:MAX_LISTED]),
+        behavior=tuple(_behavior_line(view, place, leads[place]) for place in range(min(len(names), MAX_LISTED))),
+        n_more_context=max(0, len(view.context) - MAX_LISTED),
+        n_more_behavior=max(0, len(names) - MAX_LISTED),
         n_missing=sum(summary.n_missing for summary in summaries),
         parameters=tuple(
-            (name, plain(value, LONGEST_NAME))
+            (name, plain(value, MAX_NAME_LENGTH))
             for name, value in sorted({**parameters, **known}.items())
-            if name not in NOT_METHOD
+            if name not in NOT_SHOWN
         ),
         leading=tuple((place, names[place], count) for place, count in sorted(leads.items())),
     )
@@ -129,7 +139,7 @@ def _context_line(column: ContextColumn) -> ColumnLine:
     summary = column.summary
     missing = _missing(summary.n_missing, summary.n_rows)
     if not summary.has_values:
-        return ColumnLine(plain(column.name, LONGEST_NAME), "number", "-", missing, None)
+        return ColumnLine(plain(column.name, MAX_NAME_LENGTH), "number", "-", missing, None)
     if column.codes is None:
         kind = "date" if column.format.kind is Kind.TIME else "number"
         low, high = (column.format(value) for value in (summary.lowest, summary.highest))
@@ -138,10 +148,10 @@ def _context_line(column: ContextColumn) -> ColumnLine:
         kind = "category"
         codes, counts = np.unique(summary.order_statistics, return_counts=True)
         ranked = codes[np.argsort(-counts, kind="stable")]
-        words = [plain(column.format(column.decode_one(code)), LONGEST_NAME // 2) for code in ranked[:3]]
+        words = [plain(column.format(column.decode_one(code)), MAX_NAME_LENGTH // 2) for code in ranked[:3]]
         more = len(ranked) - len(words)
         values = listed([*words, f"{more:,} other{'s' if more > 1 else ''}"] if more else words, "and")
-    return ColumnLine(plain(column.name, LONGEST_NAME), kind, values, missing, None)
+    return ColumnLine(plain(column.name, MAX_NAME_LENGTH), kind, values, missing, None)
 
 
 def _behavior_line(view: FittedView, place: int, leads: int) -> ColumnLine:
@@ -149,7 +159,7 @@ def _behavior_line(view: FittedView, place: int, leads: int) -> ColumnLine:
     low, middle, high = (write(value) for value in (summary.lowest, summary.median, summary.highest))
     values = f"{low} to {high}, median {middle}" if low != high else f"always {low}"
     missing = _missing(summary.n_missing, summary.n_rows)
-    return ColumnLine(plain(view.behavior_names[place], LONGEST_NAME), "number", values, missing, leads)
+    return ColumnLine(plain(view.behavior_names[place], MAX_NAME_LENGTH), "number", values, missing, leads)
 
 
 def _missing(n_missing: int, n_rows: int) -> str:
@@ -157,7 +167,7 @@ def _missing(n_missing: int, n_rows: int) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    """A share that is only 0 or 100 % if it is none or all.
+    """A percentage that is never rounded to 0 or 100.
 
     >>> _share(0, 7), _share(1, 200_000), _share(13, 500)
     ('0 %', '<0.1 %', '2.6 %')
@@ -171,7 +181,7 @@ def _share(part: int, whole: int) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """How long something took.
+    """A duration in words.
 
     >>> _duration(0.043), _duration(75), _duration(7300)
     ('0.04 s', '1 min 15 s', '2 h 2 min')
@@ -185,6 +195,6 @@ def _duration(seconds: float) -> str:
 
 
 def _words(names: list[str]) -> str:
-    shown = [plain(name, LONGEST_NAME) for name in names[: MOST_NAMED if len(names) > MOST_NAMED + 1 else None]]
+    shown = [plain(name, MAX_NAME_LENGTH) for name in names[: MAX_NAMED if len(names) > MAX_NAMED + 1 else None]]
     more = len(names) - len(shown)
     return listed([*shown, f"{more} others"] if more else shown, "and")

@@ -1,7 +1,7 @@
 """Pictures of explanations, drawn with matplotlib (extra `plot`).
 
-Each is a display object in the manner of scikit-learn: made by `from_explanation` or `from_estimator`, drawn into axes
-of yours or of its own, and there to be changed afterwards (`axes_`, `figure_`).
+Each is a display object as in scikit-learn: created by `from_explanation` or `from_estimator`, drawn into given or new
+axes, and open to changes afterwards through `figure_` and `axes_`.
 """
 
 try:

@@ -1,4 +1,4 @@
-"""The anomaly beanplot: what was expected of a feature, and what it is."""
+"""The anomaly beanplot: the expected distribution of a feature and its actual value."""
 
 from __future__ import annotations
 
@@ -19,27 +19,30 @@ if TYPE_CHECKING:
     from paribus.explain.explanation import RowExplanation
     from paribus.explain.facts import BehaviorFeature
 
+# Half the widths of the bean, the box and a percentile line; the panel reaches from -1 to 1.
 BEAN, BOX, TICK = 0.92, 0.16, 0.42
 
 
 class BeanplotDisplay:
-    """Beanplots of behavioural features in the context of one row, side by side, each in its own units.
+    """Beanplots of behavioral features in the context of one row, side by side, each in its own units.
 
-    The pale shape is the density, the detector's own or estimated from the percentiles; short lines are the
-    percentiles themselves; the box holds the quartiles and the median; the black line is the actual value. A value far
-    outside is drawn at the end of the axis, with an arrow and its number.
+    The pale shape is the expected density, the method's own or estimated from the percentiles. Short lines are the
+    percentiles, the box spans the quartiles and contains the median, and the black line is the actual value. A value
+    far outside is drawn at the end of the axis, with an arrow and its number.
 
     Parameters
     ----------
     features : list of BehaviorFeature
-        What to draw, one panel each.
+        The features to draw, one panel each.
     title : str
-        Stands over all of them.
+        The title above all panels.
 
     Attributes
     ----------
-    figure_, axes_
-        The matplotlib figure and the axes, one per feature.
+    figure_ : matplotlib figure
+        The figure.
+    axes_ : list of matplotlib axes
+        The axes, one per feature.
     """
 
     def __init__(self, features: list[BehaviorFeature], title: str = "") -> None:
@@ -50,16 +53,28 @@ class BeanplotDisplay:
     def from_explanation(
         cls, explanation: RowExplanation, *, n_features: int | None = None, ax: Any = None
     ) -> BeanplotDisplay:
-        """Draws the features of an explanation, in descending order of their partial scores.
+        """Draws the features of an explanation, in descending order of partial score.
 
         Parameters
         ----------
         explanation : Explanation
-            The row.
+            The explanation of a row.
         n_features : int, optional
-            How many features to show; by default as many as the explanation does.
-        ax : axes, optional
-            Where to draw.
+            The maximum number of features to draw; by default that of the explanation.
+        ax : matplotlib axes, or a list of them, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        BeanplotDisplay
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral, n_trees=10).fit(weather.table)
+        >>> len(BeanplotDisplay.from_explanation(detector.explain(137), n_features=2).axes_)
+        2
         """
         if n_features is not None:
             check_whole_number("n_features", n_features, 1)
@@ -68,9 +83,20 @@ class BeanplotDisplay:
         return cls(known, f"{explanation.title}: score {score_text(explanation.score)}").plot(ax)
 
     def plot(self, ax: Any = None) -> BeanplotDisplay:
-        """Draws, into new axes or into the caller's."""
+        """Draws the beanplots.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, or a list of them, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        BeanplotDisplay
+            The display itself.
+        """
         if not self.features:
-            raise ValueError("there is no feature to draw: none has a distribution in this context")
+            raise ValueError("there is no feature to draw: no comparable row has a value of any of them")
         self.figure_, self.axes_ = style.figure_axes(
             ax, len(self.features), 6, (3.0 if len(self.features) == 1 else 1.75, 3.5)
         )
@@ -85,7 +111,7 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     taus, write = feature.percentiles, feature.format
     low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
     margin = 0.06 * (high - low)
-    # A value that is off the axis has a strip of its own behind a break.
+    # A value off the axis is drawn in a strip behind an axis break.
     low -= 0.12 * (high - low) if feature.value < low else 0.0
     high += 0.12 * (high - low) if feature.value > high else 0.0
     ax.set(xlim=(-1, 1), ylim=(low - margin, high + margin), xticks=[])
@@ -94,7 +120,7 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     ax.fill_betweenx(heights, -bean, bean, where=bean > 0, color=style.PALE_ORANGE, linewidth=0)
     if taus[0] == taus[-1]:
         ax.hlines(taus[0], -BEAN, BEAN, color=style.PALE_ORANGE, linewidth=7)
-        # Towards the middle of the panel, where there is room, and away from the value's own number.
+        # The label goes toward the middle of the panel, where there is room, and away from the value's own label.
         upper_half = taus[0] > (low + high) / 2
         ax.annotate(
             f"all {write(taus[0])}",
@@ -120,8 +146,8 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     _count_hidden(ax, taus, low, high)
     name = style.wrapped(feature.title, 18)
     ax.set_title(name, **style.text_options(name), pad=16)
-    score = "not judged" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
-    ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GREY)
+    score = "not scored" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
+    ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GRAY)
     style.format_axis(ax.yaxis, write)
     style.bare(ax, keep=("left",))
 
@@ -133,7 +159,7 @@ def _draw_value(ax: Any, value: float, text: str, low: float, high: float) -> No
     ax.hlines(at, -BEAN, BEAN, color=style.ink(), linewidth=2.2, zorder=5)
     upper_half = at > (low + high) / 2
     arrow = "" if at == value else "↑ " if value > high else "↓ "
-    # On the side of the middle, where there is room.
+    # The label goes toward the middle of the panel, where there is room.
     ax.annotate(
         f"{arrow}{text}",
         (BEAN, at),
@@ -149,7 +175,7 @@ def _draw_value(ax: Any, value: float, text: str, low: float, high: float) -> No
 
 
 def _break_axis(ax: Any, *, upwards: bool) -> None:
-    """Marks on the axis that it does not go on like this to the value."""
+    """Draws a break in the axis, next to the end where the value is."""
     for y in (0.905, 0.925) if upwards else (0.075, 0.095):
         ax.plot(
             [-0.035, 0.035],

@@ -1,4 +1,4 @@
-"""The context profile: whom a row is compared with, feature by feature."""
+"""The context profile: the rows that a row is compared with, feature by feature."""
 
 from __future__ import annotations
 
@@ -19,30 +19,32 @@ if TYPE_CHECKING:
     from paribus.explain.explanation import RowExplanation
 
 
-MOST_PANELS = 24
+MAX_PANELS = 24
 
 
 class ContextProfileDisplay:
     """The distribution of a reference group in each contextual feature, with the row's own bin marked.
 
-    Grey bars are the rows of the group; the bars in front count each row as much as the forest does for the feature
-    that leads the explanation. The row's own bin has another colour and a triangle below it.
+    Gray bars are the rows of the group. The bars in front are the same rows by their weight for the leading feature of
+    the explanation. The row's own bin has another color and a triangle below it.
 
     Parameters
     ----------
     features : list of ContextFeature
-        What to draw, one panel each.
+        The features to draw, one panel each.
     values : list of arrays
         For each feature, the values of the group: numbers, or categories as objects.
     weights : array
-        How much each row of the group counts.
+        The weight of each row of the group.
     title : str
-        Stands over all of them.
+        The title above all panels.
 
     Attributes
     ----------
-    figure_, axes_
-        The matplotlib figure and the axes, one per feature.
+    figure_ : matplotlib figure
+        The figure.
+    axes_ : list of matplotlib axes
+        The axes, one per feature.
     """
 
     def __init__(
@@ -55,17 +57,48 @@ class ContextProfileDisplay:
 
     @classmethod
     def from_explanation(cls, explanation: RowExplanation, *, ax: Any = None) -> ContextProfileDisplay:
-        """The contextual features of an explanation; of very many, those that tell most about the group."""
+        """Draws the contextual features of an explanation: all of them, or the 24 most informative ones.
+
+        Parameters
+        ----------
+        explanation : Explanation
+            The explanation of a row.
+        ax : matplotlib axes, or a list of them, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        ContextProfileDisplay
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral, n_trees=10).fit(weather.table)
+        >>> len(ContextProfileDisplay.from_explanation(detector.explain(137)).axes_)
+        3
+        """
         telling = sorted(explanation.context, key=lambda feature: feature.table_share / feature.share)
-        features = [feature for feature in explanation.context if feature in telling[:MOST_PANELS]]
+        features = [feature for feature in explanation.context if feature in telling[:MAX_PANELS]]
         values = [explanation.reference_values(feature) for feature in features]
         title = f"{explanation.title}: compared with {counted(len(explanation.reference_positions), 'row')}"
         if len(features) < len(telling):
-            title += f" ({len(features)} of {len(telling)} circumstances)"
+            title += f" ({len(features)} of {len(telling)} contextual features)"
         return cls(features, values, explanation.leading.weights, title).plot(ax)
 
     def plot(self, ax: Any = None) -> ContextProfileDisplay:
-        """Draws, into new axes or into the caller's."""
+        """Draws the profiles.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, or a list of them, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        ContextProfileDisplay
+            The display itself.
+        """
         self.figure_, self.axes_ = style.figure_axes(ax, len(self.features), 3, (2.9, 2.2))
         for axes, feature, values in zip(self.axes_, self.features, self.values, strict=True):
             bars = context_bars(feature, values, self.weights)
@@ -81,8 +114,8 @@ class ContextProfileDisplay:
             style.bare(axes)
         if ax is None:
             handles = [
-                Patch(facecolor=style.PALE_GREY, label="rows compared with"),
-                Patch(facecolor=style.BLUE, label="as much as they count"),
+                Patch(facecolor=style.PALE_GRAY, label="rows compared with"),
+                Patch(facecolor=style.BLUE, label="weighted by how much they count"),
                 Patch(facecolor=style.VERMILION, label="the row's own bin"),
             ]
             style.crown(self.figure_, self.title, handles, 3 if len(self.features) > 1 else 1)
@@ -93,22 +126,22 @@ def _draw_numbers(ax: Any, feature: ContextFeature, bars: Bars, edges: Floats) -
     _draw_bars(ax, (edges[:-1] + edges[1:]) / 2, np.diff(edges), bars)
     style.format_axis(ax.xaxis, feature.format, 2 if feature.format.kind is Kind.TIME else 5)
     if bars.notes:
-        ax.set_title(", ".join(bars.notes), loc="right", fontsize=style.SMALL, color=style.GREY)
+        ax.set_title(", ".join(bars.notes), loc="right", fontsize=style.SMALL, color=style.GRAY)
 
 
 def _draw_categories(ax: Any, bars: Bars) -> None:
     places = np.arange(len(bars.labels), dtype=float)
     _draw_bars(ax, places, np.full(len(places), 0.85), bars)
-    style.name_places(ax, places, list(bars.labels), longest=14, room=26)
+    style.name_places(ax, places, list(bars.labels), max_length=14, room=26)
 
 
 def _draw_bars(ax: Any, places: Floats, widths: Floats, bars: Bars) -> None:
     shares, weighted, own = bars.shares, bars.weighted, bars.own
     colors = [style.VERMILION if i == own else style.BLUE for i in range(len(places))]
-    ax.bar(places, shares, widths * 0.96, color=style.PALE_GREY, linewidth=0)
+    ax.bar(places, shares, widths * 0.96, color=style.PALE_GRAY, linewidth=0)
     ax.bar(places, weighted, widths * 0.6, color=colors, linewidth=0)
     if own is not None:
-        # Below the axis, so that it is seen where the bar is empty.
+        # The triangle is below the axis, so that it is visible even if the bar is empty.
         ax.plot(
             places[own],
             0,
@@ -122,6 +155,6 @@ def _draw_bars(ax: Any, places: Floats, widths: Floats, bars: Bars) -> None:
             linestyle="none",
         )
     if len(places) < 3:
-        # A single bar is no wall.
+        # Margins keep one or two bars from filling the whole panel.
         ax.set_xlim(places.mean() - 1.5 * widths.max(), places.mean() + 1.5 * widths.max())
     ax.set_ylim(0, max(float(shares.max()), float(weighted.max()), 0.01) * 1.08)

@@ -1,4 +1,4 @@
-"""Conditional quantile curves: how the distribution of a behaviour moves with one circumstance."""
+"""Conditional quantile curves: how the distribution of a behavioral feature changes with a contextual one."""
 
 from __future__ import annotations
 
@@ -18,37 +18,44 @@ from paribus.tables.column_format import ColumnFormat
 if TYPE_CHECKING:
     from paribus.explain.view import HasView
 
-# The percentages of the quantiles that are drawn: two bands and the median.
+# The quantiles that are drawn, in percent: two bands and the median.
 PERCENTAGES = (5, 25, 50, 75, 95)
-MOST_DOTS = 2_000
-MOST_CATEGORIES = 12
+# Rows that are drawn as dots.
+MAX_DOTS = 2_000
+MAX_CATEGORIES = 12
 
 
 class QuantileCurvesDisplay:
-    """The median and the central 50 % and 90 % of a behavioural feature along one contextual feature.
+    """The median and the central 50 % and 90 % of a behavioral feature along one contextual feature.
 
-    The other contextual features stay as they are in one row, or typical ones. The dots are rows of the fitted table,
-    whatever their other circumstances.
+    The other contextual features are fixed at the values of one row, or at typical values. The dots are rows of the
+    fitted table, whatever their other contextual features.
 
     Parameters
     ----------
     places : array
-        Where the contextual feature is looked at: numbers, or 0, 1, 2, ... for categories.
+        The values of the contextual feature: numbers, or 0, 1, 2, ... for categories.
     quantiles : array of shape (places, 5)
-        The 5 %, 25 %, 50 %, 75 % and 95 % quantiles of the behavioural feature there.
+        The 5 %, 25 %, 50 %, 75 % and 95 % quantiles of the behavioral feature there.
     context_name, behavior_name : str
-        What the features are called.
+        The names of the features.
     categories : list of str, optional
-        The names of the places, if the contextual feature is a category.
+        The names of the places, if the contextual feature is categorical.
     dots : pair of arrays, optional
-        Rows of the table: the contextual feature as in `places`, and the behavioural feature.
+        Rows of the table: the contextual feature as in `places`, and the behavioral feature.
     own : pair of numbers, optional
-        The row that the other circumstances are those of.
+        The row whose other contextual features are used: both features, as in `dots`.
+    note : str
+        The title, which says what the other contextual features are fixed at.
+    formats : pair of ColumnFormat, optional
+        How the values of the contextual and the behavioral feature are written.
 
     Attributes
     ----------
-    figure_, ax_
-        The matplotlib figure and the axes.
+    figure_ : matplotlib figure
+        The figure.
+    ax_ : matplotlib axes
+        The axes.
     """
 
     def __init__(
@@ -85,21 +92,36 @@ class QuantileCurvesDisplay:
         n_points: int = 80,
         ax: Any = None,
     ) -> QuantileCurvesDisplay:
-        """The quantiles that a fitted detector expects.
+        """Draws the quantiles that a fitted detector expects.
 
         Parameters
         ----------
-        detector : QCAD or ConditionalSurprise
+        detector : ConditionalSurprise or QCAD
             A fitted detector.
-        behavior, context : names of a behavioural and of a contextual feature, or their positions among these
-            What to draw, over what.
+        behavior : str or int
+            The behavioral feature: its name, or its position among the behavioral features.
+        context : str or int
+            The contextual feature: its name, or its position among the contextual features.
         row : int or label, optional
-            The fitted row that the other circumstances are those of, as in `explain`; by default typical ones: the
+            The fitted row, as in `explain`, whose other contextual features are used; by default typical values: the
             median, or the most frequent category.
         n_points : int
-            At how many values of a number to look.
-        ax : axes, optional
-            Where to draw.
+            The number of values of a numeric contextual feature to evaluate.
+        ax : matplotlib axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        QuantileCurvesDisplay
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral, n_trees=10).fit(weather.table)
+        >>> display = QuantileCurvesDisplay.from_estimator(detector, "temperature", "elevation", n_points=20)
+        >>> display.quantiles.shape
+        (20, 5)
         """
         view = detector.view()
         check_whole_number("n_points", n_points, 2)
@@ -119,22 +141,22 @@ class QuantileCurvesDisplay:
         else:
             codes, counts = np.unique(column.summary.order_statistics, return_counts=True)
             if row is not None:
-                # The row's own category comes first, so that it has a place among very many.
+                # The row's own category is always among those that are drawn.
                 counts[codes == base[c]] = column.summary.n_rows + 1
-            places = np.sort(codes[np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]])
+            places = np.sort(codes[np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]])
             names = [column.format(list(column.codes)[int(code)]) for code in places]
         asked = np.repeat(base[None], len(places), axis=0)
         asked[:, c] = places
-        # A row is never its own reference.
+        # A row is never compared with itself.
         percentiles = view.expected(asked, excluded=row)[:, b]
         n_intervals = percentiles.shape[1] - 1
-        # The percentiles that there are, the next ones outside where these are none of them.
+        # Where a percentage is not among the detector's quantiles, the next one farther out is taken.
         chosen = [
             percentage * n_intervals // 100 if percentage < 50 else -(-percentage * n_intervals // 100)
             for percentage in PERCENTAGES
         ]
         dots = np.flatnonzero(np.isin(values, places)) if names else np.arange(len(values))
-        dots = dots[:: max(1, len(dots) // MOST_DOTS)]
+        dots = dots[:: max(1, len(dots) // MAX_DOTS)]
         own = None
         if row is not None:
             own = _place(base[c], places, names), float(view.store.behavior(np.array([row]))[0, b])
@@ -159,7 +181,18 @@ class QuantileCurvesDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> QuantileCurvesDisplay:
-        """Draws, into new axes or into the caller's."""
+        """Draws the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        QuantileCurvesDisplay
+            The display itself.
+        """
         is_new = ax is None
         if is_new:
             _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
@@ -167,9 +200,9 @@ class QuantileCurvesDisplay:
         if self.dots is not None:
             x = self.dots[0].astype(float)
             if self.categories is not None:
-                # Side by side rather than on top of each other, the same way every time.
+                # Jitter keeps dots from covering each other; the fixed seed makes it reproducible.
                 x = x + np.random.RandomState(0).uniform(-0.28, 0.28, len(x))
-            ax.scatter(x, self.dots[1], s=5, color=style.GREY, alpha=0.35, linewidths=0, zorder=1)
+            ax.scatter(x, self.dots[1], s=5, color=style.GRAY, alpha=0.35, linewidths=0, zorder=1)
         lowest, first, median, third, highest = self.quantiles.T
         if self.categories is None and len(self.places) > 1:
             ax.fill_between(self.places, lowest, highest, color=style.PALE_BLUE, alpha=0.75, linewidth=0, zorder=2)
@@ -180,14 +213,14 @@ class QuantileCurvesDisplay:
             ax.vlines(self.places, first, third, color=style.SKY, linewidth=12, zorder=3)
             ax.hlines(median, self.places - 0.2, self.places + 0.2, color=style.BLUE, linewidth=2.2, zorder=4)
             if self.categories is not None:
-                style.name_places(ax, self.places, self.categories, longest=14, room=60)
+                style.name_places(ax, self.places, self.categories, max_length=14, room=60)
         shown = [self.quantiles.ravel()] if self.dots is None else [self.quantiles.ravel(), self.dots[1]]
         low, high = style.window(np.concatenate([values[~np.isnan(values)] for values in shown]))
         margin = 0.05 * (high - low) or 0.5
         if self.own is not None and np.isfinite(self.own).all():
             place, value = self.own
             reach = 0.6 * (high - low)
-            # A value far out is drawn at the edge, with its number.
+            # A value far out is drawn at the edge, with an arrow and its number.
             at = min(max(value, low - reach), high + reach)
             ax.plot(place, at, marker="D", markersize=8, color=style.VERMILION, markeredgecolor="white", zorder=6)
             if at != value:
@@ -214,14 +247,14 @@ class QuantileCurvesDisplay:
             style.format_axis(ax.yaxis, self.formats[1])
         if self.note:
             note = style.wrapped(self.note, 90)
-            ax.set_title(note, **style.text_options(note, size=style.SMALL), loc="left", color=style.GREY)
+            ax.set_title(note, **style.text_options(note, size=style.SMALL), loc="left", color=style.GRAY)
         handles = [
             Line2D([], [], color=style.BLUE, linewidth=1.8, label="median"),
             Patch(facecolor=style.SKY, label="central 50 %"),
             Patch(facecolor=style.PALE_BLUE, label="central 90 %"),
         ]
         if self.dots is not None:
-            handles.append(Line2D([], [], color=style.GREY, marker="o", markersize=3, linestyle="none", label="rows"))
+            handles.append(Line2D([], [], color=style.GRAY, marker="o", markersize=3, linestyle="none", label="rows"))
         if self.own is not None and np.isfinite(self.own).all():
             handles.append(
                 Line2D([], [], color=style.VERMILION, marker="D", markersize=6, linestyle="none", label="this row")

@@ -1,4 +1,4 @@
-"""The score map: where the strange rows lie among all others."""
+"""The score map: the highest scores among all rows, in two behavioral features."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from paribus.tables.column_format import ColumnFormat
 if TYPE_CHECKING:
     from paribus.explain.view import HasView
 
-# From pale to dark, for everybody: the pale end of the map would vanish on white.
+# Without the pale end of the color map, which would be invisible on white.
 COLORS = ListedColormap(mpl.colormaps["GnBu"](np.linspace(0.35, 1.0, 256)))
-SMALLEST, LARGEST = 5.0, 90.0
-# More rows are drawn as an image within the picture: a vector file would be huge.
-MOST_VECTORS = 10_000
-# Enough rows for contours, and a grid fine enough to look smooth.
+# The area of a dot in square points, from the lowest to the highest score.
+MIN_DOT_AREA, MAX_DOT_AREA = 5.0, 90.0
+# More rows than this are rasterized, since a vector file would be huge.
+MAX_VECTORS = 10_000
+# The maximum number of rows behind the contours, and the number of grid points along each axis.
 DENSITY_SAMPLE, GRID = 4_000, 80
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
-LONGEST_NAME = 200
-LEADER = {"arrowstyle": "-", "color": style.GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+MAX_NAME_LENGTH = 200
+LEADER = {"arrowstyle": "-", "color": style.GRAY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
 
-# Where a name is tried, from its dot: in points, and which of its corners lies there.
+# The positions that are tried for a name: the offset from its dot in points, and the alignment.
 PLACES = [
     (7, 0, "left", "center"),
     (-7, 0, "right", "center"),
@@ -49,7 +50,7 @@ PLACES = [
     (10, -16, "left", "top"),
     (-10, -16, "right", "top"),
 ]
-# Farther away, a line leads from the dot to its name.
+# Farther positions, with a line from the dot to its name.
 FAR_PLACES = [
     (reach * dx, reach * dy, "left" if dx > 0 else "right", "bottom" if dy > 0 else "top")
     for reach in (26, 42, 60)
@@ -58,25 +59,29 @@ FAR_PLACES = [
 
 
 class ScoreMapDisplay:
-    """All rows in two behavioural features; the larger and darker a dot, the higher its score.
+    """All rows in two behavioral features; a larger and darker dot has a higher score.
 
-    Contours show where most rows lie, histograms how each feature is distributed. A large dark dot amid the contours is
-    a row that is ordinary overall and strange for its circumstances.
+    Contours show where most rows are, histograms how each feature is distributed. A large dark dot inside the contours
+    is a row that is ordinary overall and unusual in its context.
 
     Parameters
     ----------
     x, y, scores : arrays
         The two features, and the scores.
     x_name, y_name : str
-        What the features are called.
+        The names of the features.
     labels : list of str, optional
-        The names of the highest scores, from the highest downwards.
+        The names of the rows with the highest scores, in descending order of score.
+    formats : pair of ColumnFormat, optional
+        How the values of the two features are written.
 
     Attributes
     ----------
-    figure_, ax_
-        The matplotlib figure and the main axes.
-    x_axes_, y_axes_
+    figure_ : matplotlib figure
+        The figure.
+    ax_ : matplotlib axes
+        The main axes.
+    x_axes_, y_axes_ : matplotlib axes
         The axes of the histograms.
     """
 
@@ -110,33 +115,46 @@ class ScoreMapDisplay:
         n_rows: int = 10,
         ax: Any = None,
     ) -> ScoreMapDisplay:
-        """The fitted rows of a detector.
+        """Draws the fitted rows of a detector.
 
         Parameters
         ----------
-        detector : QCAD or ConditionalSurprise
+        detector : ConditionalSurprise or QCAD
             A fitted detector.
-        x, y : names of behavioural features, or their positions among these
-            By default the two with the highest mean partial score among the named rows.
+        x, y : str or int, optional
+            The behavioral features: their names, or their positions among the behavioral features. By default the two
+            with the highest mean partial score among the named rows.
         id_column : name or position of a column, optional
             The column that names the rows; by default their labels in a pandas index, or their positions.
         n_rows : int
-            How many of the highest scores to name; 0 for none.
-        ax : axes, optional
-            Where to draw.
+            The number of highest scores to name; 0 for none.
+        ax : matplotlib axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        ScoreMapDisplay
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral, n_trees=10).fit(weather.table)
+        >>> ScoreMapDisplay.from_estimator(detector, "temperature", "wind", n_rows=3).labels
+        ['1204', '137', '1541']
         """
         check_whole_number("n_rows", n_rows, 0)
         view = detector.view()
         if len(view.behavior_names) < 2:
             raise ValueError(
-                f"a score map needs two behavioural features, and the detector has one ('{view.behavior_names[0]}'): "
-                "QuantileCurvesDisplay shows one"
+                f"a score map needs two behavioral features, but the detector has only '{view.behavior_names[0]}': "
+                "use QuantileCurvesDisplay"
             )
         strongest = view.strongest_features(max(n_rows, 1))
         across = strongest[0] if x is None else view.behavior_place(x)
         up = next(place for place in strongest if place != across) if y is None else view.behavior_place(y)
         if across == up:
-            raise ValueError(f"x and y are both '{view.behavior_names[up]}': name two different features")
+            raise ValueError(f"x and y are both '{view.behavior_names[up]}': give two different features")
         rows = view.highest(n_rows)
         behavior, original = view.store.behavior(slice(None)), view.store.original
         return cls(
@@ -152,22 +170,33 @@ class ScoreMapDisplay:
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> ScoreMapDisplay:
-        """Draws, into new axes or into the caller's."""
+        """Draws the map.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        ScoreMapDisplay
+            The display itself.
+        """
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
         elif style.root_figure(ax).get_layout_engine() is None:
-            # Nobody else makes room for the histograms and the scale of colours.
+            # Without a layout engine, the histograms and the color bar need room made for them.
             left, bottom, width, height = ax.get_position().bounds
             ax.set_position([left, bottom, 0.74 * width, 0.84 * height])
         self.figure_, self.ax_ = ax.figure, ax
         known = np.flatnonzero(~(np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.scores)))
         if known.size == 0:
             raise ValueError(f"no row has a score and values of both '{self.x_name}' and '{self.y_name}'")
-        # The highest scores are drawn last, above the others.
+        # The highest scores are drawn last, on top.
         known = known[np.argsort(self.scores[known], kind="stable")]
         scores = self.scores[known]
         (left, right), (bottom, top) = style.window(self.x[known]), style.window(self.y[known])
-        # What lies far out is drawn at the edge.
+        # Rows far out are drawn at the edge.
         self._shown = np.column_stack([self.x.clip(left, right), self.y.clip(bottom, top)])
         x, y = self._shown[known].T
         outside = (x != self.x[known]) | (y != self.y[known])
@@ -175,19 +204,19 @@ class ScoreMapDisplay:
         drawn = ax.scatter(
             x,
             y,
-            s=SMALLEST + (LARGEST - SMALLEST) * share**1.5,
+            s=MIN_DOT_AREA + (MAX_DOT_AREA - MIN_DOT_AREA) * share**1.5,
             c=scores,
             cmap=COLORS,
             vmin=0,
             linewidths=0.3,
             edgecolors="white",
-            rasterized=len(x) > MOST_VECTORS,
+            rasterized=len(x) > MAX_VECTORS,
             zorder=2,
         )
         notes = []
         if outside.any():
             ax.scatter(x[outside], y[outside], s=140, facecolors="none", edgecolors=style.ink(), linewidths=0.8)
-            notes.append(f"{outside.sum():,} circled: far beyond the edge")
+            notes.append(f"{outside.sum():,} circled: off the axes")
         for limits, (low, high) in ((ax.set_xlim, (left, right)), (ax.set_ylim, (bottom, top))):
             margin = 0.04 * (high - low) or 0.5
             limits(low - margin, high + margin)
@@ -205,7 +234,7 @@ class ScoreMapDisplay:
             style.format_axis(axis, write)
         style.bare(ax)
         if self.labels is not None and (n_unnamed := self._name_rows()):
-            notes.append(f"{n_unnamed:,} of {len(self.labels):,} names left out for want of room")
+            notes.append(f"{n_unnamed:,} of {len(self.labels):,} names do not fit")
         if notes:
             ax.set_title("; ".join(notes), loc="right", fontsize=style.SMALL, y=1.16, pad=2)
         return self
@@ -213,15 +242,15 @@ class ScoreMapDisplay:
     def _draw_margins(self, x: Floats, y: Floats) -> None:
         self.x_axes_ = self.ax_.inset_axes([0, 1.01, 1, 0.14])
         self.y_axes_ = self.ax_.inset_axes([1.01, 0, 0.14, 1])
-        self.x_axes_.hist(x, _bins(x), color=style.GREY, linewidth=0)
-        self.y_axes_.hist(y, _bins(y), color=style.GREY, linewidth=0, orientation="horizontal")
+        self.x_axes_.hist(x, _bins(x), color=style.GRAY, linewidth=0)
+        self.y_axes_.hist(y, _bins(y), color=style.GRAY, linewidth=0, orientation="horizontal")
         self.x_axes_.set_xlim(self.ax_.get_xlim())
         self.y_axes_.set_ylim(self.ax_.get_ylim())
         for axes in (self.x_axes_, self.y_axes_):
             axes.set_axis_off()
 
     def _name_rows(self) -> int:
-        """Writes each name where it covers no name before it, and says how many there is no such place for."""
+        """Writes each name where it overlaps no other, and returns the number of names that do not fit."""
         assert self.labels is not None
         n_unnamed = 0
         rows = highest(self.scores, len(self.labels))
@@ -229,7 +258,7 @@ class ScoreMapDisplay:
         frame = self.ax_.get_window_extent()
         dots = self.ax_.transData.transform(self._shown[rows])
         taken: list[Any] = [Bbox.from_extents(x - 4, y - 4, x + 4, y + 4) for x, y in dots if np.isfinite(x + y)]
-        names = distinct([plain(name, LONGEST_NAME) for name in self.labels], lambda name: plain(name, 24))
+        names = distinct([plain(name, MAX_NAME_LENGTH) for name in self.labels], lambda name: plain(name, 24))
         for row, short in zip(rows, names, strict=False):
             best = None
             for dx, dy, ha, va in PLACES + FAR_PLACES:
@@ -245,7 +274,7 @@ class ScoreMapDisplay:
                     **style.text_options(short, size=style.SMALL),
                 )
                 text.set_path_effects([withStroke(linewidth=2, foreground="white")])
-                # This finds its place; the words alone, without the line, take room there.
+                # The annotation's own extent updates its position; only the text, without the line, takes up room.
                 text.get_window_extent()
                 box = Text.get_window_extent(text)
                 inside = box.x0 >= frame.x0 and box.x1 <= frame.x1 + 4 and box.y0 >= frame.y0 and box.y1 <= frame.y1 + 4
@@ -267,15 +296,15 @@ def _draw_contours(ax: Any, x: Floats, y: Floats) -> None:
     if points.shape[1] < 10 or (reach == 0).any():
         return
     try:
-        # In units of the range: squares of huge numbers would overflow.
+        # In units of the range, since squares of huge numbers would overflow.
         estimate = gaussian_kde((points - low) / reach)
     except np.linalg.LinAlgError:
-        # All rows lie on one line.
+        # All rows are on one line.
         return
-    # Beyond the rows, so that contours close.
+    # The grid extends beyond the rows, so that contours are closed.
     grid = np.linspace(-0.15, 1.15, GRID)
     heights = estimate(np.vstack([each.ravel() for each in np.meshgrid(grid, grid)])).reshape(GRID, GRID)
-    # Each contour holds this share of the density.
+    # Each contour contains this share of the density.
     ordered = np.sort(heights.ravel())[::-1]
     reached = np.cumsum(ordered) / ordered.sum()
     levels = np.unique([ordered[np.searchsorted(reached, level)] for level in LEVELS])

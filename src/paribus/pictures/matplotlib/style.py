@@ -1,4 +1,4 @@
-"""What the pictures share: colours, texts and axes."""
+"""Colors, texts and axes that all pictures share."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from paribus._common.palette import BLACK as BLACK
 from paribus._common.palette import BLUE as BLUE
-from paribus._common.palette import GREY as GREY
+from paribus._common.palette import GRAY as GRAY
 from paribus._common.palette import ORANGE as ORANGE
 from paribus._common.palette import PALE_BLUE as PALE_BLUE
-from paribus._common.palette import PALE_GREY as PALE_GREY
+from paribus._common.palette import PALE_GRAY as PALE_GRAY
 from paribus._common.palette import PALE_ORANGE as PALE_ORANGE
 from paribus._common.palette import SKY as SKY
 from paribus._common.palette import VERMILION as VERMILION
@@ -29,15 +29,15 @@ from paribus.pictures.geometry import window as window
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
 
+# Font sizes in points.
 SMALL = 8.0
 NORMAL = 9.0
 
 
 def figure_axes(ax: Any, n: int, n_columns: int, cell: tuple[float, float]) -> tuple[Any, list[Any]]:
-    """Axes for n panels and their figure: new ones, or within the axes that the caller gives.
+    """The figure and the axes of n panels: new ones, or those given by the caller.
 
-    One of the caller's axes makes room for several panels by giving up its place; a list of axes must be as long as
-    there are panels.
+    A single given axes is replaced by a grid of panels if there are several. A list of axes must have one per panel.
     """
     n_columns = min(n, n_columns)
     n_rows = math.ceil(n / n_columns)
@@ -47,7 +47,7 @@ def figure_axes(ax: Any, n: int, n_columns: int, cell: tuple[float, float]) -> t
     elif isinstance(ax, Iterable):
         axes = list(np.ravel(np.asarray(ax, dtype=object)))
         if len(axes) != n:
-            raise ValueError(f"{len(axes)} axes are given, and there are {n} panels to draw")
+            raise ValueError(f"{len(axes)} axes are given for {n} panels: give one per panel")
         return axes[0].figure, axes
     elif n == 1:
         return ax.figure, [ax]
@@ -55,14 +55,14 @@ def figure_axes(ax: Any, n: int, n_columns: int, cell: tuple[float, float]) -> t
         figure = ax.figure
         place = ax.get_subplotspec()
         if place is None:
-            raise ValueError(f"these axes are not part of a grid and cannot make room for {n} panels: give {n} axes")
+            raise ValueError(f"the given axes are not part of a grid and cannot hold {n} panels: give {n} axes")
         ax.set_axis_off()
         grid = place.subgridspec(n_rows, n_columns)
     return figure, [figure.add_subplot(grid[i // n_columns, i % n_columns]) for i in range(n)]
 
 
 def root_figure(ax: Any) -> Any:
-    """The figure that axes are in, also if they are in a part of it."""
+    """The figure that contains the axes, even if they are in a subfigure."""
     figure = ax.figure
     while getattr(figure, "figure", figure) is not figure:
         figure = figure.figure
@@ -70,20 +70,20 @@ def root_figure(ax: Any) -> Any:
 
 
 def ink() -> str:
-    """The colour of what is written and of a row itself: black, unless the caller's style is dark."""
+    """The color of texts and of a row's own value: black, unless the matplotlib style is dark."""
     return str(mpl.rcParams["text.color"])
 
 
 def crown(figure: Any, title: str, handles: list[Any], n_columns: int) -> None:
-    """A title above all panels, and a legend below them."""
+    """Adds a title above all panels and a legend below them."""
     if title:
         figure.suptitle(title, **text_options(title, size=10.5), weight="bold")
     figure.legend(handles=handles, loc="outside lower center", ncols=n_columns, fontsize=SMALL, frameon=False)
 
 
-def name_places(ax: Any, places: Any, names: list[str], longest: int, room: int) -> None:
-    """Names below the places of an axis, slanted where they are longer together than there is room."""
-    short = distinct(names, lambda name: plain(name, longest=longest))
+def name_places(ax: Any, places: Any, names: list[str], max_length: int, room: int) -> None:
+    """Labels the ticks of the x axis, slanted if all names together have more than `room` characters."""
+    short = distinct(names, lambda name: plain(name, max_length))
     crowded = sum(map(len, short)) > room
     ax.set_xticks(
         places,
@@ -96,22 +96,22 @@ def name_places(ax: Any, places: Any, names: list[str], longest: int, room: int)
 
 
 def text_options(*texts: str, size: float = NORMAL) -> dict[str, Any]:
-    """How names that come from data are written: never as formulas, and in a font that has their letters."""
+    """Text options for names from data: no math formulas, and fonts that have all of their characters."""
     letters = frozenset(character for text in texts for character in text if not character.isascii())
     families = _families(tuple(mpl.rcParams["font.family"]), letters)
     return {"parse_math": False, "fontsize": size, "family": families}
 
 
 def wrapped(name: str, width: int, n_lines: int = 2) -> str:
-    """A name on a few short lines."""
-    lines = textwrap.wrap(plain(name, longest=width * n_lines), width, break_long_words=True) or [""]
+    """A name wrapped to a few short lines."""
+    lines = textwrap.wrap(plain(name, width * n_lines), width, break_long_words=True) or [""]
     if len(lines) > n_lines:
-        lines = [*lines[: n_lines - 1], plain(" ".join(lines[n_lines - 1 :]), longest=width)]
+        lines = [*lines[: n_lines - 1], plain(" ".join(lines[n_lines - 1 :]), width)]
     return "\n".join(lines)
 
 
 def format_axis(axis: Any, write: ColumnFormat, n_ticks: int = 6) -> None:
-    """Ticks in the units of a column: few, whole where the column is, and moments as dates."""
+    """Sets few ticks in the format of a column: integers for an integer column, dates for timestamps."""
     if write.kind is Kind.TIME:
         axis.set_major_locator(TimeLocator(n_ticks))
     else:
@@ -122,7 +122,7 @@ def format_axis(axis: Any, write: ColumnFormat, n_ticks: int = 6) -> None:
 
 
 def bare(ax: Any, *, keep: tuple[str, ...] = ("left", "bottom")) -> None:
-    """Leaves the axes only the frame that says something."""
+    """Hides the spines of the axes, except for some."""
     for side in ("left", "right", "top", "bottom"):
         ax.spines[side].set_visible(side in keep)
 
@@ -140,11 +140,11 @@ class TimeLocator(MaxNLocator):
 
 @lru_cache(maxsize=64)
 def _families(in_use: tuple[str, ...], letters: frozenset[str]) -> list[str]:
-    """The fonts in use, and behind them installed fonts that have the letters they lack."""
+    """The fonts in use, followed by installed fonts that have the characters these lack."""
     families = list(in_use)
     first = font_manager.findfont(font_manager.FontProperties(family=families))
     missing = {ord(letter) for letter in letters} - _letters(first)
-    # A font of last resort has a box for every letter.
+    # A last-resort font has a placeholder box for every character.
     installed = [entry for entry in font_manager.fontManager.ttflist if "Last Resort" not in entry.name]
     fonts = {entry.fname: entry.name for entry in installed}
     while missing and fonts:
@@ -162,5 +162,5 @@ def _letters(path: str) -> frozenset[int]:
     try:
         return frozenset(font_manager.get_font(path).get_charmap())
     except (OSError, RuntimeError):
-        # A font that cannot be read has no letters.
+        # A font that cannot be read has no characters.
         return frozenset()

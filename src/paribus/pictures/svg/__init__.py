@@ -1,1 +1,1 @@
-"""Pictures as SVG, for the report: no scripts, everything escaped, colors by class."""
+"""Pictures as SVG, for the report: no scripts, all text escaped, colors from CSS classes."""

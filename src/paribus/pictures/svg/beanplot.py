@@ -1,7 +1,8 @@
-"""The anomaly beanplot of one feature: what was expected, and what the value is."""
+"""The anomaly beanplot of one feature: the expected distribution and the actual value."""
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,17 +16,19 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 176, 232
 TOP, BOTTOM = 10, HEIGHT - 10
-# The axis has the room that its labels need, within these bounds; the bean has the rest.
-NARROWEST_AXIS, WIDEST_AXIS = 50.0, 100.0
+# The axis is as wide as its labels need, within these limits (pixels); the bean gets the rest.
+MIN_AXIS_WIDTH, MAX_AXIS_WIDTH = 50.0, 100.0
 ROOM_FOR_LABELS = 42
 TICK, BOX = 0.45, 0.17
-# A value off the axis has a strip of its own, of this height, behind a break.
+# The height in pixels of the strip behind an axis break, for a value off the axis.
 STRIP = 26
 N_POINTS = 36
+# The thickness of a percentile line in pixels.
+THIN = 0.6
 
 
 def beanplot(feature: BehaviorFeature) -> Markup:
-    """The density, the percentiles, the quartiles and the value, as in the pictures of `paribus.plots`."""
+    """The density, the percentiles, the quartiles and the value, as in `BeanplotDisplay`."""
     taus = feature.percentiles
     low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
     over, under = feature.value > high, feature.value < low
@@ -34,27 +37,23 @@ def beanplot(feature: BehaviorFeature) -> Markup:
     marks = svg.ticks(low, high, 5, whole=whole)
     labels = svg.tick_texts(feature.format, marks, ROOM_FOR_LABELS)
     widest = max((svg.text_width(label, svg.LETTER_SIZE) for label in labels), default=0.0)
-    axis = min(WIDEST_AXIS, max(NARROWEST_AXIS, widest + 9))
+    axis = min(MAX_AXIS_WIDTH, max(MIN_AXIS_WIDTH, widest + 9))
     middle, half = (axis + WIDTH - 2) / 2, (WIDTH - axis - 10) / 2
     at = np.linspace(max(low, taus[0]), min(high, taus[-1]), N_POINTS)
     widths = half * feature.bean(at)
     heights = np.array([y(value) for value in at])
     bean = svg.polygon(np.append(middle + widths, middle - widths[::-1]), np.append(heights, heights[::-1]))
     if not widths.any():
-        # One value: the bean is a bar.
+        # All percentiles are equal: the bean is a bar.
         bean = svg.box(middle - half, y(taus[0]) - 4, 2 * half, 8)
     first, third = np.percentile(taus, [25, 75], method="inverted_cdf")
     shown = taus[(taus >= low) & (taus <= high)]
-    places = dict.fromkeys(svg.short(y(tau)) for tau in shown)
     return svg.picture(
         WIDTH,
         HEIGHT,
         f"{feature.text}, {feature.direction}; expected: {feature.expectation}",
         svg.path(bean, "bean"),
-        svg.path(
-            "".join(f"M{svg.short(middle - TICK * half)} {place}h{svg.short(2 * TICK * half)}" for place in places),
-            "tau",
-        ),
+        _percentiles(middle, 2 * TICK * half, [y(tau) for tau in shown]),
         svg.path(svg.box(middle - BOX * half, y(third), 2 * BOX * half, y(first) - y(third)), "box"),
         svg.line(middle - BOX * half, y(feature.median), middle + BOX * half, y(feature.median), "median"),
         *_axis(axis, marks, labels, y, over=over, under=under),
@@ -62,6 +61,17 @@ def beanplot(feature: BehaviorFeature) -> Markup:
         *_value(feature, axis, y, over=over, under=under),
         class_="beanplot",
     )
+
+
+def _percentiles(middle: float, width: float, places: list[float]) -> Markup:
+    """Lines at some heights: pieces of one vertical stroke as wide as the lines, which takes the fewest bytes."""
+    # Lines closer than half a pixel are one.
+    rounded = sorted({round(2 * place) / 2 for place in places})
+    if not rounded:
+        return Markup("")
+    start = f"M{svg.pair(middle, rounded[0] - THIN / 2)}v{THIN}"
+    steps = (f"m{svg.pair(0, two - one - THIN)}v{THIN}" for one, two in itertools.pairwise(rounded))
+    return svg.tag("path", d=start + "".join(steps), class_="tau", stroke_width=width)
 
 
 def _axis(
@@ -82,7 +92,7 @@ def _value(feature: BehaviorFeature, axis: float, y: svg.Scale, *, over: bool, u
         return []
     at = TOP + 6 if over else BOTTOM - 6 if under else y(feature.value)
     arrow = "↑ " if over else "↓ " if under else ""
-    # On the side of the middle, where there is room.
+    # The label goes on the side toward the middle of the axis, where there is room.
     below = at < (TOP + BOTTOM) / 2
     room = WIDTH - axis - 10 - svg.text_width(arrow, svg.LETTER_SIZE)
     words = f"{arrow}{svg.number_text(feature.format, feature.value, room)}"
@@ -98,6 +108,6 @@ def _hidden(axis: float, above: int, below: int) -> list[Markup]:
 
 
 def bar(share: float) -> Markup:
-    """A partial score as a bar on its way to the cap; the number stands beside it."""
+    """A partial score as a bar, as a share of the cap."""
     percent = 100 * min(1.0, max(0.0, share))
     return svg.tag("svg", svg.tag("rect", width=f"{percent:.0f}%", height="100%"), class_="bar", aria_hidden="true")

@@ -1,4 +1,4 @@
-"""Whom a row is compared with, in one contextual feature."""
+"""The rows that a row is compared with, in one contextual feature."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 240, 128
 TOP, BOTTOM = 16, HEIGHT - 26
-# Horizontal bars for categories.
-LINE, LABEL, MOST_CATEGORIES = 19, 92, 6
+# Horizontal bars of categories: the height of one and the width of its label in pixels, and how many there are.
+LINE, LABEL, MAX_CATEGORIES = 19, 92, 6
 
 
 def context_profile(feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats) -> Markup:
-    """Bars of the group's rows, in front of them bars of how much these count, and a triangle at the row's own."""
-    bars = context_bars(feature, values, weights, MOST_CATEGORIES)
-    own = f"own value {feature.text}"
-    label = f"{own}; of those it is compared with, most have {feature.group_text}"
+    """Bars of the group's rows, narrower bars of their weights, and a triangle at the row's own bar."""
+    bars = context_bars(feature, values, weights, MAX_CATEGORIES)
+    label = f"own value {feature.text}; most of the rows compared with: {feature.group_text}"
     if bars.edges is None:
         return _categories(bars, label)
     return _numbers(feature, bars, bars.edges, label)
 
 
 def _numbers(feature: ContextFeature, bars: Bars, edges: Floats, label: str) -> Markup:
-    # A single bar is no wall.
+    # Margins keep a single bar from filling the whole width.
     room = 3 * (edges[1] - edges[0]) if len(edges) == 2 else 0.0
     x = svg.Scale(float(edges[0] - room), float(edges[-1] + room), 4, WIDTH - 4)
     top = _top(bars)
@@ -47,7 +46,7 @@ def _numbers(feature: ContextFeature, bars: Bars, edges: Floats, label: str) -> 
     if len(edges) == 2:
         marks = [float(edges.mean())]
     elif feature.format.kind is Kind.TIME:
-        # No date is rounder than another: the ends say most.
+        # There are no round dates: the ends are the most informative.
         marks = [float(edges[0]), float(edges[-1])]
     else:
         whole = feature.format.decimals == 0 and not feature.format.scientific
@@ -56,7 +55,7 @@ def _numbers(feature: ContextFeature, bars: Bars, edges: Floats, label: str) -> 
     parts.append(svg.path(f"M0 {BOTTOM}h{WIDTH}{way}", "axis"))
     room = WIDTH / (len(marks) + 1)
     for value, words in zip(marks, svg.tick_texts(feature.format, marks, room), strict=True):
-        # Within the picture.
+        # The label must not extend beyond the picture.
         half = svg.text_width(words, svg.LETTER_SIZE) / 2
         parts.append(svg.text(min(max(x(value), half), WIDTH - half), HEIGHT - 4, words, "m"))
     if bars.own is not None:
@@ -90,7 +89,7 @@ def _categories(bars: Bars, label: str) -> Markup:
 
 
 def _strokes(bars: Bars, broad: float, narrow: float, way: Callable[[int, float], str]) -> list[Markup]:
-    """Bars as broad strokes, which take half the letters of rectangles."""
+    """Bars as wide strokes, which take half the bytes of rectangles."""
     rows, counted = (
         [way(i, float(share)) if share > 0 else "" for i, share in enumerate(shares)]
         for shares in (bars.shares, bars.weighted)

@@ -1,4 +1,4 @@
-"""Pictures as text: elements of SVG, scales and ticks. Whatever comes in is escaped here, and nowhere else."""
+"""The elements of SVG pictures, with scales and ticks. All escaping happens here."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from paribus._common.text import clipped, plain, shortened
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
 
-# The width of letters as a share of their height, in a broad font; those of China, Japan and Korea are as wide as high.
+# The widths of characters relative to the font size, in a wide font: most characters, capitals, broad ones such as "m",
+# and East Asian ones.
 LETTER, CAPITAL, BROAD, WIDE = 0.6, 0.76, 0.98, 1.0
-# Of texts in pictures; the style sheet has the same.
+# The font size of texts in pictures in pixels, as in the style sheet.
 LETTER_SIZE = 12
-# What a screen reader says of a picture.
-LONGEST_LABEL = 120
-# No picture has room for more.
-MOST_LETTERS = 500
+# Characters of the text that a screen reader reads instead of a picture.
+MAX_LABEL_LENGTH = 120
+# Characters of a text in a picture: more than there is ever room for.
+MAX_LETTERS = 500
 
 
 def tag(name: str, *children: str, **attributes: str | float | None) -> Markup:
-    """One element. Text and attributes are escaped unless they are Markup; None leaves an attribute out.
+    """An SVG element. Text and attributes are escaped unless they are Markup; an attribute of None is left out.
 
     >>> print(tag("text", "a < b", x=1.25, class_="end", aria_label='"'))
     <text x="1.2" class="end" aria-label="&#34;">a &lt; b</text>
@@ -41,7 +42,7 @@ def tag(name: str, *children: str, **attributes: str | float | None) -> Markup:
 
 
 def picture(width: int, height: int, label: str, *children: str, class_: str | None = None) -> Markup:
-    """A whole picture, with the words that a screen reader says instead."""
+    """A whole picture, with the text that a screen reader reads instead."""
     return tag(
         "svg",
         *children,
@@ -50,12 +51,12 @@ def picture(width: int, height: int, label: str, *children: str, class_: str | N
         width=str(width),
         height=str(height),
         role="img",
-        aria_label=clipped(label, LONGEST_LABEL),
+        aria_label=clipped(label, MAX_LABEL_LENGTH),
     )
 
 
 def text(x: float, y: float, words: str, class_: str | None = None) -> Markup:
-    """Words at a place; the class says how they are aligned."""
+    """A text element; the class determines its alignment."""
     return tag("text", words, x=float(x), y=float(y), class_=class_)
 
 
@@ -65,25 +66,25 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
 
 
 def path(way: str, class_: str) -> Markup:
-    """A path, if it leads anywhere."""
+    """A path; nothing if it is empty."""
     return tag("path", d=way, class_=class_) if way else Markup("")
 
 
 def box(x: float, y: float, width: float, height: float) -> str:
-    """A rectangle as a part of a path."""
+    """The path data of a rectangle."""
     return f"M{pair(x, y)}h{short(width)}v{short(height)}h{short(-width)}z"
 
 
 def polygon(xs: Floats, ys: Floats) -> str:
-    """A closed line through points as a part of a path."""
-    # Steps from point to point, in whole tenths so that they add up, are shorter than places.
+    """The path data of a polygon."""
+    # Relative steps are shorter than absolute positions. They are in whole tenths so that rounding does not add up.
     points = [(round(10 * x), round(10 * y)) for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
     steps = [(c - a, d - b) for (a, b), (c, d) in itertools.pairwise(points)]
     return f"M{pair(*(place / 10 for place in points[0]))}l{' '.join(pair(x / 10, y / 10) for x, y in steps)}z"
 
 
 def short(number: float) -> str:
-    """A length in pixels, as finely as anybody can see.
+    """A length in pixels, rounded to what is visible.
 
     >>> short(12.04), short(-0.01), short(0.55)
     ('12', '0', '0.6')
@@ -93,7 +94,7 @@ def short(number: float) -> str:
 
 
 def pair(x: float, y: float) -> str:
-    """Two lengths in a path.
+    """A pair of numbers in path data.
 
     >>> pair(1.5, -2), pair(0.25, 3)
     ('1.5-2', '.2 3')
@@ -112,15 +113,15 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """The place of a value; values beyond the ends lie at the ends."""
+        """The position of a value; a value beyond an end is at that end."""
         if self.high <= self.low:
             return (self.start + self.end) / 2
         share = min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
         return self.start + share * (self.end - self.start)
 
 
-def ticks(low: float, high: float, most: int, *, whole: bool = False) -> list[float]:
-    """Round values within a range, at most so many of them and two if there can be.
+def ticks(low: float, high: float, max_ticks: int, *, whole: bool = False) -> list[float]:
+    """Round values within a range: about `max_ticks` at most, and at least two where possible.
 
     >>> ticks(0, 97, 5)
     [0.0, 20.0, 40.0, 60.0, 80.0]
@@ -129,18 +130,18 @@ def ticks(low: float, high: float, most: int, *, whole: bool = False) -> list[fl
     """
     if not high > low or not math.isfinite(high - low):
         return [low] if math.isfinite(low) else []
-    rough = (high - low) / max(1, most)
+    rough = (high - low) / max(1, max_ticks)
     power = 10.0 ** math.floor(math.log10(rough))
     steps = (1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)
     step = next(step * power for step in steps if step * power >= rough * 0.999)
     step = max(1.0, step) if whole else step
     first = math.ceil(low / step - 1e-9)
-    count = min(most + 1, math.floor(high / step + 1e-9) - first + 1)
+    count = min(max_ticks + 1, math.floor(high / step + 1e-9) - first + 1)
     return [float(f"{(first + i) * step:.12g}") for i in range(count)]
 
 
 def tick_texts(write: ColumnFormat, values: list[float], room: float) -> list[str]:
-    """Ticks in words: in full, or shortened if one of them is wider than there is room.
+    """The labels of ticks: in full, or all shortened if one of them does not fit.
 
     >>> tick_texts(ColumnFormat(Kind.NUMERIC), [0.0, 500_000.0, 1_000_000.0], room=40)
     ['0', '500k', '1M']
@@ -154,7 +155,7 @@ def tick_texts(write: ColumnFormat, values: list[float], room: float) -> list[st
 
 
 def number_text(write: ColumnFormat, value: float, room: float) -> str:
-    """A number as its column has it, or shortened where there is no room for that.
+    """A number in the format of its column, or shortened if that does not fit.
 
     >>> number_text(ColumnFormat(Kind.NUMERIC, decimals=2), -2832325765.16, room=100)
     '-2.832e9'
@@ -174,7 +175,7 @@ def _shortened(value: float) -> str:
 
 
 def text_width(words: str, size: float) -> float:
-    """About how wide words are: nobody asks the font."""
+    """The approximate width of a text in pixels, independent of the actual font."""
     return size * sum(_letter_width(letter) for letter in words)
 
 
@@ -183,19 +184,19 @@ def _letter_width(letter: str) -> float:
         return 0.0
     if unicodedata.east_asian_width(letter) in "WF":
         return WIDE
-    if letter in "mwMW@%&—…":
+    if letter in "mwMW@%&—…<>=+~":
         return BROAD
     return CAPITAL if letter.isupper() else LETTER
 
 
 def fitted(words: str, width: float, size: float) -> str:
-    """Words on one line, without their middle where there is no room for it.
+    """A text on one line, shortened in the middle if it does not fit.
 
     >>> fitted("a very long category", 60, 12)
     'a ve…ry'
     """
-    line = plain(words, MOST_LETTERS)
-    # A text that is one letter shorter is narrower.
+    line = plain(words, MAX_LETTERS)
+    # Bisection works because a shorter text is never wider.
     n_letters = bisect.bisect_left(
         range(len(line), 1, -1), True, key=lambda n: text_width(shortened(line, n), size) <= width
     )

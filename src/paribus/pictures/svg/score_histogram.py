@@ -1,4 +1,4 @@
-"""How the scores of all rows are distributed, and where the threshold lies."""
+"""The distribution of the scores of all rows, and the threshold."""
 
 from __future__ import annotations
 
@@ -15,40 +15,44 @@ from paribus.pictures.svg import elements as svg
 WIDTH, HEIGHT = 360, 300
 LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 6, 34, HEIGHT - 40
 N_BINS = 36
-# Where the highest score is so many times the threshold, the axis ends before it.
-LONGEST_TAIL = 8.0
+# The maximum of the axis, in multiples of the threshold.
+MAX_TAIL_RATIO = 8.0
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Scores in bins: those from `first_flagged` on are above the threshold."""
+    """Scores in bins."""
 
     edges: Floats = field(repr=False)
+    """The edges of the bins."""
     counts: tuple[int, ...]
+    """The number of rows in each bin."""
     first_flagged: int
+    """The first bin above the threshold."""
     threshold: float
+    """The score above which a row is an anomaly."""
     n_beyond: int
-    """Rows that lie beyond the end; they count in the last bin."""
+    """The number of rows beyond the end of the axis; they are counted in the last bin."""
 
 
 def score_bins(scores: Floats, threshold: float) -> Histogram:
-    """Bins of equal width, with the threshold between two of them where it can be.
+    """Bins of equal width, with the threshold at an edge where possible.
 
     >>> score_bins(np.array([0.0, 1.0, 2.0, 9.0]), threshold=3.0).first_flagged
     12
     """
     highest = float(scores.max())
     end = max(highest, threshold if threshold < 2 * highest else 0.0) or 1.0
-    if threshold > 0 and end > LONGEST_TAIL * threshold:
-        end = LONGEST_TAIL * threshold
-    # Scores next to nothing must not make a width of nothing.
+    if threshold > 0 and end > MAX_TAIL_RATIO * threshold:
+        end = MAX_TAIL_RATIO * threshold
+    # Tiny scores must not lead to a width of 0.
     width = max(end / N_BINS, 1e-300)
     if threshold >= width:
         width = threshold / math.ceil(threshold / width)
     n_bins = max(1, math.ceil(end / width - 1e-9))
     edges = width * np.arange(n_bins + 1, dtype=np.float64)
     inside = np.minimum(scores, edges[-1])
-    # A score at the threshold itself is not above it: bins hold their upper end.
+    # A score equal to the threshold is not above it, so bins include their upper edge.
     places = np.clip(np.ceil(inside / width - 1e-9).astype(np.int64) - 1, 0, n_bins - 1)
     first_flagged = min(n_bins, round(threshold / width)) if threshold >= width else (0 if threshold < 0 else 1)
     counts = np.bincount(places, minlength=n_bins)
@@ -58,13 +62,13 @@ def score_bins(scores: Floats, threshold: float) -> Histogram:
 
 
 def score_histogram(scores: Floats, threshold: float) -> Markup:
-    """The bars; on a logarithmic axis if a few rows would vanish beside many."""
+    """The bars, on a logarithmic axis if small bars would be invisible next to large ones."""
     bins = score_bins(scores, threshold)
     most = max(bins.counts)
     x = svg.Scale(0.0, float(bins.edges[-1]), LEFT, RIGHT)
     logarithmic = most > 60
     if logarithmic:
-        # One row has a bar of some height, no row has none.
+        # The axis begins below 1, so that a single row has a visible bar.
         steps = [10.0**power for power in range(math.floor(math.log10(most)) + 1)]
         scale = svg.Scale(math.log10(0.6), math.log10(most), BOTTOM, TOP)
     else:
@@ -96,7 +100,7 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
     if 0 <= threshold <= bins.edges[-1] * (1 + 1e-9):
         at = x(threshold)
         words = f"threshold {score_text(threshold)}"
-        # Beside the line, on the side that has room.
+        # The label goes to the right of the line if there is room, else to the left.
         fits = at + svg.text_width(words, svg.LETTER_SIZE) + 6 <= WIDTH
         parts.append(svg.line(at, TOP - 12, at, BOTTOM, "threshold"))
         parts.append(svg.text(at + (5 if fits else -5), TOP - 4, words, "value" if fits else "value e"))

@@ -1,4 +1,4 @@
-"""Where the strange rows lie among all others."""
+"""The highest scores among all rows, in two features."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from paribus.tables.column_format import ColumnFormat
 
 WIDTH, HEIGHT = 360, 300
 LEFT, RIGHT, TOP, BOTTOM = 50, WIDTH - 10, 26, HEIGHT - 40
-# More rows are drawn as hexagons, the darker the more rows there are: the page stays small.
-MOST_DOTS = 2_000
+# More rows than this are drawn as shaded hexagons, to keep the page small.
+MAX_DOTS = 2_000
+# The radius of a hexagon in pixels.
 HEXAGON = 6.0
 N_SHADES = 5
-MOST_LABELS = 12
-LONGEST_LABEL = 130
-SMALLEST, LARGEST = 2.5, 6.5
+MAX_LABELS = 12
+# Pixels.
+MAX_LABEL_WIDTH = 130
+# The radius of a dot in pixels, from the lowest to the highest score.
+MIN_RADIUS, MAX_RADIUS = 2.5, 6.5
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of the map: what it is called, how it is written, and the values of all rows."""
+    """An axis of the map: its name, the format of its values, and the values of all rows."""
 
     name: str
     format: ColumnFormat
@@ -37,7 +40,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class NamedRow:
-    """A row that has a dot and a name of its own."""
+    """A row that gets its own dot and name."""
 
     position: int
     name: str
@@ -46,14 +49,14 @@ class NamedRow:
 
 @dataclass(frozen=True)
 class ScoreMap:
-    """The picture, and how many of the rows had room for their name."""
+    """The picture, and the number of rows whose name is shown."""
 
     picture: Markup = field(repr=False)
     n_named: int
 
 
 def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float | None = None) -> ScoreMap | None:
-    """All rows as dots or shades, the highest scores as dots with names; `threshold` is a line across."""
+    """All rows as dots or shades, the highest scores as dots with names, and the threshold as a line."""
     known = ~(np.isnan(x_axis.values) | np.isnan(y_axis.values))
     if not known.any():
         return None
@@ -63,7 +66,7 @@ def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float
     x, y = _scale(left, right, LEFT + 8, RIGHT - 8), _scale(bottom, top, BOTTOM - 8, TOP + 8)
     xs = _places(x, x_axis.values[known])
     ys = _places(y, y_axis.values[known])
-    parts = [_dots(xs, ys)] if len(xs) <= MOST_DOTS else _hexagons(xs, ys)
+    parts = [_dots(xs, ys)] if len(xs) <= MAX_DOTS else _hexagons(xs, ys)
     parts += _frame(x_axis, y_axis, x, y)
     if threshold is not None and bottom <= threshold <= top:
         parts.append(svg.line(LEFT, y(threshold), RIGHT, y(threshold), "threshold"))
@@ -74,9 +77,10 @@ def score_map(x_axis: Axis, y_axis: Axis, rows: list[NamedRow], threshold: float
         (x_axis.values < left) | (x_axis.values > right) | (y_axis.values < bottom) | (y_axis.values > top)
     )
     if n_outside := int(outside.sum()):
-        parts.append(svg.text(RIGHT, 12, f"{n_outside:,} far out, drawn at the edge", "minor e"))
+        parts.append(svg.text(RIGHT, 12, f"{n_outside:,} off the axes, drawn at the edge", "minor e"))
     rows_by = f"{counted(len(xs), 'row')} by {plain(x_axis.name)} and {plain(y_axis.name)}"
-    label = f"{rows_by}; {len(rows)} with the highest scores marked"
+    marked = "the highest score is" if len(rows) == 1 else f"the {len(rows)} highest scores are"
+    label = f"{rows_by}; {marked} marked"
     return ScoreMap(svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide"), len(names))
 
 
@@ -109,30 +113,30 @@ def _frame(x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale) -> list[Marku
     return parts
 
 
-def _ticks(write: ColumnFormat, scale: svg.Scale, most: int) -> list[float]:
+def _ticks(write: ColumnFormat, scale: svg.Scale, max_ticks: int) -> list[float]:
     whole = write.kind is Kind.NUMERIC and write.decimals == 0 and not write.scientific
-    return svg.ticks(scale.low, scale.high, most, whole=whole)
+    return svg.ticks(scale.low, scale.high, max_ticks, whole=whole)
 
 
 def _dots(xs: Floats, ys: Floats) -> Markup:
-    # A line of no length with round ends is a dot, in fewer letters than a circle.
+    # A line of length 0 with round caps is a dot, in fewer bytes than a circle.
     places = dict.fromkeys(f"M{svg.short(a)} {svg.short(b)}h0" for a, b in zip(xs.tolist(), ys.tolist(), strict=True))
     return svg.path("".join(places), "dots")
 
 
 def _hexagons(xs: Floats, ys: Floats) -> list[Markup]:
-    """Rows counted in hexagons: each belongs to the nearest centre of two grids, one between the other's points."""
+    """Rows counted in hexagons: each row belongs to the nearest center of two interleaved grids."""
     width, height = HEXAGON * math.sqrt(3), HEXAGON * 3
     first = np.column_stack([np.round(xs / width), np.round(ys / height)])
     second = np.column_stack([np.floor(xs / width), np.floor(ys / height)]) + 0.5
     size = np.array([width, height])
     rows = np.column_stack([xs, ys])
     near = ((rows - first * size) ** 2).sum(axis=1) <= ((rows - second * size) ** 2).sum(axis=1)
-    centres, numbers = np.unique(np.where(near[:, None], first, second), axis=0, return_counts=True)
+    centers, numbers = np.unique(np.where(near[:, None], first, second), axis=0, return_counts=True)
     most = math.log(int(numbers.max()) + 1)
     ways = [""] * N_SHADES
     half, quarter = svg.short(width / 2), svg.short(HEXAGON / 2)
-    for (x, y), count in zip((centres * size).tolist(), numbers.tolist(), strict=True):
+    for (x, y), count in zip((centers * size).tolist(), numbers.tolist(), strict=True):
         shade = min(N_SHADES - 1, int(N_SHADES * math.log(count + 1) / most))
         ways[shade] += (
             f"M{svg.short(x)} {svg.short(y - HEXAGON)}l{half} {quarter}v{svg.short(HEXAGON)}l-{half} {quarter}"
@@ -144,7 +148,7 @@ def _hexagons(xs: Floats, ys: Floats) -> list[Markup]:
 def _named_rows(
     x_axis: Axis, y_axis: Axis, x: svg.Scale, y: svg.Scale, rows: list[NamedRow]
 ) -> tuple[list[Markup], list[Markup]]:
-    """The dots of the rows, and as many of their names as there is room for."""
+    """The dots of the rows, and as many of their names as fit."""
     highest = max((row.score for row in rows), default=0.0) or 1.0
     dots, taken, labels = [], [], []
     for row in rows:
@@ -152,16 +156,16 @@ def _named_rows(
         if math.isnan(a) or math.isnan(b):
             continue
         a, b = x(a), y(b)
-        radius = SMALLEST + (LARGEST - SMALLEST) * (max(0.0, row.score) / highest) ** 1.5
+        radius = MIN_RADIUS + (MAX_RADIUS - MIN_RADIUS) * (max(0.0, row.score) / highest) ** 1.5
         title = svg.tag("title", f"{row.name}: score {score_text(row.score)}")
         dots.append(svg.tag("circle", title, cx=a, cy=b, r=radius, class_="top", data_row=str(row.position)))
         taken.append((a - radius, b - radius, a + radius, b + radius))
         labels.append((row.name, a, b, radius))
     words = []
-    labels = labels[:MOST_LABELS]
+    labels = labels[:MAX_LABELS]
     short = distinct(
         [name.removeprefix("row ") for name, *_ in labels],
-        lambda name: svg.fitted(name, LONGEST_LABEL, svg.LETTER_SIZE),
+        lambda name: svg.fitted(name, MAX_LABEL_WIDTH, svg.LETTER_SIZE),
     )
     for shown, (_, a, b, radius) in zip(short, labels, strict=True):
         width = svg.text_width(shown, svg.LETTER_SIZE)
@@ -177,7 +181,7 @@ def _named_rows(
                 taken.append(frame)
                 words.append(svg.text(left, base, shown, "halo"))
                 break
-    # The highest scores lie above the others.
+    # The highest scores are drawn last, on top.
     return dots[::-1], words
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// Before anything is drawn, so that closed rows do not flash.
+// This runs before the first paint, so that collapsed rows do not flash.
 document.documentElement.classList.add("js");
 document.addEventListener("DOMContentLoaded", () => {
   const find = (selector, within = document) => within.querySelector(selector);
@@ -64,7 +64,7 @@ document.addEventListener("DOMContentLoaded", () => {
       return isNumber ? Number(cell.dataset.value) : cell.textContent;
     };
     button.addEventListener("click", () => {
-      // Scores begin with the highest, all others with the lowest.
+      // Scores are sorted in descending order first, other columns in ascending order.
       const first = place === 2 ? "descending" : "ascending";
       const other = first === "ascending" ? "descending" : "ascending";
       const order = header.getAttribute("aria-sort") === first ? other : first;
@@ -80,7 +80,7 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   });
 
-  // Tables that are wider than the page say so, and are a stop of the Tab key.
+  // Tables that are wider than the page get a hint, and can be focused and scrolled by keyboard.
   const watcher = new ResizeObserver((entries) => {
     for (const { target: it } of entries) {
       const more = it.scrollWidth > it.clientWidth + 1;
@@ -90,7 +90,7 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   for (const it of document.querySelectorAll(".scroll")) watcher.observe(it);
 
-  // Links to a row, and dots of the map.
+  // Links to a row, and clicks on dots of the map.
   const go = (group) => {
     if (!group || !groups.includes(group)) return;
     if (group.hidden) {
@@ -116,7 +116,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme || (system.matches ? "dark" : "light")) === "dark";
   const nameTheme = () => {
-    theme.textContent = isDark() ? "Light colours" : "Dark colours";
+    theme.textContent = isDark() ? "Light colors" : "Dark colors";
   };
   theme.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";

@@ -1,0 +1,142 @@
+"""Explanations of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from paribus._common.arrays import Positions
+from paribus._common.validation import check_whole_number
+from paribus.detectors.explanation import Explanation
+from paribus.detectors.scoring import ScoringDetector
+from paribus.explain.build import explain_rows
+from paribus.explain.view import highest
+from paribus.methods.interface import RowBatch
+from paribus.tables.rows import as_one_row
+from paribus.tables.table import Table
+
+
+class ExplainingDetector(ScoringDetector):
+    """Explains the scores of rows."""
+
+    def explain(self, row: Any = None, *, row_label: Hashable = None, n_features: int = 3) -> Explanation:
+        """Explains the score of a row.
+
+        Parameters
+        ----------
+        row : int, or a row
+            An integer is the position of a fitted row, from 0, as in `anomaly_scores_`. Text or a timestamp is the
+            label of a fitted row in a pandas index. A dict of values, a pandas row or a table of one row is a new row.
+        row_label : optional
+            The label of a fitted row in a pandas index, for labels that are integers.
+        n_features : int
+            The maximum number of behavioral features that the sentence and the pictures show.
+
+        Returns
+        -------
+        Explanation
+            Which features stand out, by how much, and compared with which rows.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> print(detector.explain(137, n_features=1))
+        temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 23
+        of the 500 nearest rows count, mostly with month February or January, elevation 1,612 to 2,070).
+        """
+        check_is_fitted(self)
+        check_whole_number("n_features", n_features, 1)
+        if row_label is not None and row is not None:
+            raise ValueError(f"both row ({row!r}) and row_label ({row_label!r}) are given: give only one of them")
+        original = self._fitted.table.original
+        position = original.find_row(row_label) if row_label is not None else self.view().find_row(row)
+        if position is not None:
+            return self._explain_fitted(np.array([position]), n_features)[0]
+        asked = self._read(as_one_row(row, original))
+        if asked.n_rows != 1:
+            raise ValueError(f"explain takes one row, but the table has {asked.n_rows}: use explain_all(rows=...)")
+        return self._explain_new(asked, [None], n_features)[0]
+
+    def explain_all(self, n_rows: int = 10, *, rows: Any = None, n_features: int = 3) -> list[Explanation]:
+        """Explains the rows with the highest scores.
+
+        Parameters
+        ----------
+        n_rows : int
+            The maximum number of rows to explain. Rows without a score are left out.
+        rows : table, optional
+            New rows to score and explain, instead of the fitted ones. The `row` of an explanation is the row's label
+            in a pandas index, or its position.
+        n_features : int
+            The maximum number of behavioral features that each sentence and picture shows.
+
+        Returns
+        -------
+        list of Explanation
+            The explanations, in descending order of score.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> [explanation.position for explanation in detector.explain_all(5)]
+        [1204, 512, 171, 1541, 137]
+        """
+        check_is_fitted(self)
+        check_whole_number("n_rows", n_rows, 1)
+        check_whole_number("n_features", n_features, 1)
+        if rows is None:
+            chosen = highest(self.anomaly_scores_, n_rows)
+            return self._explain_fitted(chosen, n_features) if chosen.size else []
+        table = self._read(rows)
+        chosen = highest(self.method.total(self._judge(table).partial), n_rows)
+        if chosen.size == 0:
+            return []
+        labels = [table.row_label(row) for row in chosen.tolist()]
+        return self._explain_new(Table(table.take(chosen)), labels, n_features)
+
+    def _explain_fitted(self, positions: Positions, n_features: int) -> list[Explanation]:
+        table = self._fitted.table
+        context = table.context(positions)
+        own = [column.decode(context[:, place]) for place, column in enumerate(self.view().context)]
+        labels = [table.original.row_label(int(position)) for position in positions]
+        with self._encoded_batch(context, table.behavior(positions), "Explaining") as batch:
+            return self._explain(batch, own, positions.tolist(), labels, n_features)
+
+    def _explain_new(self, asked: Table, labels: Sequence[Hashable], n_features: int) -> list[Explanation]:
+        columns = self._contextual_columns(asked)
+        own = [
+            column.own_values(asked, position) for column, position in zip(self.view().context, columns, strict=True)
+        ]
+        with self._batch(asked, "Explaining") as batch:
+            return self._explain(batch, own, [None] * asked.n_rows, labels, n_features)
+
+    def _explain(
+        self,
+        batch: RowBatch,
+        own: Sequence[Any],
+        positions: Sequence[int | None],
+        labels: Sequence[Hashable],
+        n_features: int,
+    ) -> list[Explanation]:
+        findings = self._get_method().find(batch)
+        scores = self.method.total(np.array([each.partial_scores for each in findings]))
+        if np.isnan(scores).any():
+            named = "the row" if labels[0] is None else f"row {labels[0]}"
+            raise ValueError(
+                f"{named} has no score: no behavioral feature has a value both there and in the reference group"
+            )
+        for row, position in enumerate(positions):
+            # Of identical fitted rows, the same one is always left out of the group. Here the row in question is.
+            if position is not None:
+                neighbors = findings[row].neighbors
+                neighbors[neighbors == position] = batch.fitted[row]
+        return explain_rows(
+            self.view(), own, positions, labels, batch.behavior, scores, findings, n_features, Explanation
+        )

@@ -1,0 +1,201 @@
+"""The state of a fitted detector, and how rows are read and encoded like the fitted ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from paribus._common.arrays import Floats
+from paribus._common.progress import Progress, reporter
+from paribus._common.threads import resolve_n_jobs
+from paribus.explain.view import FittedView
+from paribus.methods.fitted import Fitted
+from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
+from paribus.methods.parameters import check_parameters
+from paribus.tables.encoding import encode_behavior
+from paribus.tables.roles import find_columns, require_columns
+from paribus.tables.table import Table
+
+
+class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """Holds what a fit learned. The subclasses in this package add scoring, explanations and output."""
+
+    contamination: float | str
+    n_jobs: int | None
+    progress: Progress
+    method: ClassVar[Method]
+    """How the fitted state is used, stored and described."""
+    _view: FittedView | None
+    _method: FittedMethod | None
+
+    def view(self) -> FittedView:
+        """Gives read access to the fitted detector, for pictures and reports.
+
+        Returns
+        -------
+        FittedView
+            The fitted rows, the roles and formats of their columns, and their scores.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> detector.view().compared_with("row")
+        'the 8 rows most like it'
+        """
+        check_is_fitted(self)
+        if self._view is None:
+            self._view = FittedView.of(self._fitted, self._get_method, self._n_threads)
+        return self._view
+
+    @classmethod
+    def restore(cls, name: str, parameters: dict[str, Any], fitted: Fitted) -> Self:
+        """Creates a fitted detector from the contents of a model file.
+
+        Parameters
+        ----------
+        name : str
+            The name of the file in error messages.
+        parameters : dict
+            The parameters of the constructor.
+        fitted : Fitted
+            The result of the fit.
+
+        Returns
+        -------
+        detector
+            The fitted detector.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> QCAD.restore("weather.paribus", {"n_trees": 10}, None)
+        Traceback (most recent call last):
+        ...
+        ValueError: weather.paribus is damaged: its parameters are not those of a detector
+        """
+        if not {"contextual"} <= parameters.keys() <= set(cls._get_param_names()) - {"progress"}:
+            raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
+        try:
+            check_parameters(parameters)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} is damaged: {error}") from None
+        detector = cls(**parameters)
+        detector._remember(fitted, None)
+        return detector
+
+    def _remember(self, fitted: Fitted, method: FittedMethod | None) -> None:
+        """Sets all fitted attributes at once."""
+        table, roles = fitted.table.original, fitted.table.roles
+        self.n_features_in_ = table.n_columns
+        if table.names is not None:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_neighbors_ = fitted.state.n_reference
+        self.contextual_features_ = [table.name(p) for p in roles.contextual]
+        self.behavioral_features_ = [table.name(p) for p in roles.behavioral]
+        self.categories_ = {
+            name: list(codes)
+            for name, codes in zip(self.contextual_features_, fitted.table.encoding.codes, strict=True)
+            if codes is not None
+        }
+        self._fitted = fitted
+        self._method = method
+        self._view = None
+        self.partial_scores_ = self._as_table(table, fitted.judged.partial)
+        self.anomaly_scores_ = fitted.scores
+        self.threshold_ = fitted.threshold
+        self.offset_ = -fitted.threshold
+        self.labels_ = self._label(self.anomaly_scores_)
+        self.p_values_ = self.method.p_values(self.anomaly_scores_, self.anomaly_scores_)
+        self.kinds_ = fitted.judged.kinds
+        self.cell_p_values_ = fitted.judged.cell_p_values
+        self.fit_seconds_ = fitted.seconds
+
+    def _read(self, rows: Any) -> Table:
+        check_is_fitted(self)
+        table = Table(rows)
+        if not self._fitted.table.roles.by_name:
+            # Roles are given by position, so the columns must be those of the fit, in the same order.
+            if isinstance(rows, Mapping):
+                require_columns(table, list(getattr(self, "feature_names_in_", [])))
+            else:
+                validate_data(self, nw.to_native(rows, pass_through=True), reset=False, skip_check_array=True)
+        return table
+
+    def _encode(self, table: Table) -> tuple[Floats, Floats]:
+        roles = self._fitted.table.roles
+        contextual, behavioral = self._contextual_columns(table), roles.behavioral
+        if roles.by_name:
+            behavioral = find_columns(table, self.behavioral_features_)
+        if table.n_rows == 0:
+            return np.empty((0, len(contextual))), np.empty((0, len(behavioral)))
+        return self._fitted.table.encoding.encode(table, contextual), encode_behavior(table, behavioral)
+
+    def _contextual_columns(self, table: Table) -> list[int]:
+        roles = self._fitted.table.roles
+        return find_columns(table, self.contextual_features_) if roles.by_name else roles.contextual
+
+    def _batch(self, table: Table, doing: str) -> Any:
+        """The rows of a table as a batch for the method, while progress is shown."""
+        return self._encoded_batch(*self._encode(table), doing)
+
+    @contextmanager
+    def _encoded_batch(self, context: Floats, behavior: Floats, doing: str) -> Iterator[RowBatch]:
+        fitted = self._get_method().match(context, behavior)
+        with reporter(self.progress, len(context), doing) as tick:
+            yield RowBatch(context, behavior, fitted, self._n_threads(), tick)
+
+    def _judge(self, table: Table) -> Judged:
+        with self._batch(table, "Scoring") as batch:
+            return self._get_method().judge(batch)
+
+    def _label(self, scores: Floats) -> npt.NDArray[np.int64]:
+        return np.where(scores > self.threshold_, -1, 1)
+
+    def _as_table(self, table: Table, partial: Floats) -> Any:
+        return table.like({name: partial[:, i] for i, name in enumerate(self.behavioral_features_)})
+
+    def _n_threads(self) -> int:
+        return resolve_n_jobs(self.n_jobs)
+
+    def _get_method(self) -> FittedMethod:
+        if self._method is None:
+            self._method = self.method.restore(self._fitted.table, self._fitted.state, self._n_threads())
+        return self._method
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Both are rebuilt on demand.
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"_method": None, "_view": None} if "_method" in state else state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def warn_unscored(scores: Floats) -> None:
+    """Warns about rows that have no score."""
+    unscored = np.flatnonzero(np.isnan(scores))
+    if unscored.size:
+        listed = ", ".join(str(row) for row in unscored[:5]) + (", ..." if unscored.size > 5 else "")
+        rows, have = ("row", "has") if unscored.size == 1 else ("rows", "have")
+        warnings.warn(
+            f"{unscored.size} {rows} {have} no score, because no behavioral feature has a value both in the row and in "
+            f"its reference group: {rows} {listed}",
+            UserWarning,
+            stacklevel=3,
+        )

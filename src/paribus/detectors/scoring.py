@@ -1,0 +1,302 @@
+"""Scores of rows, fitted or new."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import false_discovery_control
+from sklearn.utils.validation import check_is_fitted
+
+from paribus._common.arrays import Floats, Positions
+from paribus._common.validation import is_number
+from paribus.detectors.fitted_detector import FittedDetector, warn_unscored
+
+
+class ScoringDetector(FittedDetector):
+    """Scores rows against the fitted ones."""
+
+    def anomaly_score(self, rows: Any) -> Floats:
+        """Scores rows against the fitted ones. A row that is identical to a fitted row gets the score of that row.
+
+        Parameters
+        ----------
+        rows : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The scores; higher is more anomalous. NaN for a row that cannot be scored.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> bool((detector.anomaly_score(cities.table) == detector.anomaly_scores_).all())
+        True
+        """
+        scores = self.method.total(self._judge(self._read(rows)).partial)
+        warn_unscored(scores)
+        return scores
+
+    def partial_scores(self, rows: Any) -> Any:
+        """Splits the scores of rows into the contributions of the behavioral features.
+
+        Parameters
+        ----------
+        rows : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        table of rows x behavioral features
+            The partial scores, in the type of `rows`. The score of a row is their sum (`QCAD`: their mean).
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> list(detector.partial_scores(cities.table))
+        ['Rain', 'Wind']
+        """
+        table = self._read(rows)
+        return self._as_table(table, self._judge(table).partial)
+
+    def p_values(self, rows: Any) -> Floats:
+        """Computes how probable scores as high as those of rows are for ordinary rows.
+
+        Parameters
+        ----------
+        rows : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The p-values. NaN for a row that cannot be scored.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> bool((detector.p_values(weather.table) == detector.p_values_).all())
+        True
+        """
+        return self.method.p_values(self.anomaly_score(rows), self.anomaly_scores_)
+
+    def cell_p_values(self, rows: Any) -> Any:
+        """Computes for each value how probable a value at most as dense is in the row's context.
+
+        Parameters
+        ----------
+        rows : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        table of rows x behavioral features
+            The p-values, in the type of `rows`. NaN for missing values.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> cells = detector.cell_p_values({name: column[:1] for name, column in weather.table.items()})
+        >>> list(cells)
+        ['temperature', 'rain', 'wind']
+        """
+        table = self._read(rows)
+        found = self._judge(table).cell_p_values
+        if found is None:
+            raise ValueError(f"{type(self).__name__} has no p-values of single values: use ConditionalSurprise")
+        return self._as_table(table, found)
+
+    def kinds(self, rows: Any) -> npt.NDArray[np.object_]:
+        """Tells what would be strange about each row, if anything is.
+
+        Parameters
+        ----------
+        rows : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        array of shape (rows,)
+            "whole" for the row as a whole given its context, "combination" for values that do not go together,
+            "value" for a single value.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> bool((detector.kinds(weather.table) == detector.kinds_).all())
+        True
+        """
+        found = self._judge(self._read(rows)).kinds
+        if found is None:
+            raise ValueError(f"{type(self).__name__} does not tell kinds of anomalies apart: use ConditionalSurprise")
+        return found
+
+    def select(self, fdr: float = 0.1, *, rows: Any = None) -> Positions:
+        """Selects rows such that the expected share of ordinary ones among them is at most `fdr`.
+
+        The procedure is that of Benjamini and Hochberg, on the p-values of the rows.
+
+        Parameters
+        ----------
+        fdr : float
+            The false discovery rate: the share of the selected rows that may be ordinary, above 0 and below 1.
+        rows : table, optional
+            The rows to select from, instead of the fitted ones.
+
+        Returns
+        -------
+        array
+            The positions of the selected rows, in descending order of score.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> len(detector.select(fdr=0.1)) <= len(detector.select(fdr=0.2))
+        True
+        """
+        check_is_fitted(self)
+        if not (is_number(fdr) and 0 < fdr < 1):
+            raise ValueError(f"fdr is {fdr!r}: it must be a share above 0 and below 1")
+        p_values = self.p_values_ if rows is None else self.p_values(rows)
+        known = np.flatnonzero(~np.isnan(p_values))
+        if known.size == 0:
+            return known
+        chosen = known[false_discovery_control(np.clip(p_values[known], 0.0, 1.0)) <= fdr]
+        return chosen[np.argsort(p_values[chosen], kind="stable")]
+
+    def percentiles(self, rows: Any) -> npt.NDArray[np.float64]:
+        """Estimates the distribution of each behavioral feature in each row's context, in original units.
+
+        Parameters
+        ----------
+        rows : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        array of shape (rows, behavioral features, n_quantiles + 1)
+            The percentiles in ascending order. Those of `QCAD` range from the smallest to the largest value with any
+            weight. `ConditionalSurprise` has 101 percentiles of its smooth density, which range from 0.5 % to 99.5 %.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> detector.percentiles(cities.table).shape
+        (16, 2, 101)
+        """
+        with self._batch(self._read(rows), "Estimating") as batch:
+            return self._get_method().percentiles(batch)
+
+    def reference_group(self, rows: Any) -> tuple[Positions, Floats]:
+        """Finds the fitted rows that each row is compared with.
+
+        A row that is identical to a fitted row is not compared with that row. If several fitted rows are identical to
+        it, the same one of them is always left out.
+
+        Parameters
+        ----------
+        rows : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        positions, distances : arrays of shape (rows, neighbors)
+            Positions in the fitted table, nearest first, and their distances.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> positions, distances = detector.reference_group(cities.table)
+        >>> positions.shape
+        (16, 8)
+        """
+        with self._batch(self._read(rows), "Finding neighbors") as batch:
+            return self._get_method().neighbors(batch)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Scores rows with scikit-learn's sign: minus the anomaly score, so that lower is more anomalous.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The negative scores.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> bool((detector.score_samples(cities.table) == -detector.anomaly_scores_).all())
+        True
+        """
+        return -self.anomaly_score(X)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores rows relative to the threshold, with scikit-learn's sign: `score_samples` minus `offset_`.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        array of shape (rows,)
+            Negative for anomalies.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> bool(((detector.decision_function(cities.table) < 0) == (detector.labels_ == -1)).all())
+        True
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """Labels rows as anomalies or normal rows.
+
+        Parameters
+        ----------
+        X : table
+            Rows with the columns of the fitted table.
+
+        Returns
+        -------
+        array of shape (rows,)
+            -1 for anomalies, 1 for normal rows and for rows without a score.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> bool((detector.predict(cities.table) == detector.labels_).all())
+        True
+        """
+        return self._label(self.anomaly_score(X))

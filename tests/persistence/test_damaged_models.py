@@ -1,0 +1,316 @@
+"""Files that are damaged, changed, malicious, or not models: each is an error in one sentence."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import resource
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from paribus import ConditionalSurprise, load
+from tests.support.models import members_of, npy, same, with_header, write_members, write_unsealed
+from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is not a model saved by paribus"),
+        (b"hello", "is not a model saved by paribus"),
+        (b"PK\x03\x04hello", "damaged or cut off"),
+    ],
+)
+def test_files_that_are_not_models(model: Path, data: bytes, message: str) -> None:
+    """Tests the messages for files of other kinds."""
+    model.write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        load(model)
+
+
+def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) -> None:
+    """Tests the messages for another zip archive, a newer version, a folder and a missing file."""
+    write_members(model, {"notes.txt": b"hello"})
+    with pytest.raises(ValueError, match=r"is not a model saved by paribus"):
+        load(model)
+    write_members(model, with_header(members_of(saved), format="another"))
+    with pytest.raises(ValueError, match=r"is not a model saved by paribus"):
+        load(model)
+    write_members(model, with_header(members_of(saved), version=2, paribus="9.1"))
+    with pytest.raises(ValueError, match=r"was saved by a newer paribus \(9.1\)"):
+        load(model)
+    with pytest.raises(IsADirectoryError, match=r"is a folder"):
+        load(model.parent)
+    with pytest.raises(FileNotFoundError, match=r"there is no model"):
+        load(model.parent / "none.paribus")
+
+
+def test_truncation_and_flipped_bits_are_errors(model: Path, saved: bytes) -> None:
+    """Tests that a truncated or altered file is a ValueError, or has the same content."""
+    draw = random.Random(0)
+    sound = load(model)
+    for _ in range(300):
+        damaged = bytearray(saved)
+        if draw.random() < 0.3:
+            del damaged[draw.randrange(len(damaged)) :]
+        else:
+            for _ in range(draw.choice([1, 1, 2, 20])):
+                damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)
+        model.write_bytes(damaged)
+        try:
+            loaded = load(model)
+        except ValueError:
+            continue
+        # The flipped bit has no meaning, such as one in a date: zip has a checksum for everything else.
+        assert same(loaded._fitted.partial, sound._fitted.partial)
+        assert same(loaded._fitted.table.all_context, sound._fitted.table.all_context)
+
+
+ABSURD: dict[str, dict[str, Any]] = {
+    "more rows than there are": {"rows": 10**9},
+    "negative rows": {"rows": -1},
+    "rows as text": {"rows": "40"},
+    "no columns": {"columns": []},
+    "a billion columns": {"columns": 10**9},
+    "duplicate names": {"columns": ["a"] * 8},
+    "a role out of range": {"contextual": [0, 1, 2, 99]},
+    "a duplicate role": {"contextual": [0, 0, 2, 5]},
+    "two roles": {"behavioral": [0, 4]},
+    "no role": {"contextual": []},
+    "roles of another kind": {"contextual": {"a": 1}},
+    "fewer categories": {"categories": [None, None, ["north"], [False, True]]},
+    "duplicate categories": {"categories": [None, None, ["a", "a", "b"], [False, True]]},
+    "odd categories": {"categories": [None, None, [{"code": "1/0"}, {"date": 5}, []], [False, True]]},
+    "no categories": {"categories": None},
+    "clip": {"clip": 0},
+    "threshold": {"threshold": None},
+    "types": {"types": {"0": "object"}},
+    "no types": {"types": []},
+    "array": {"array": "|O"},
+    "labels": {"labels": 3},
+    "parameters": {"parameters": {"contextual": ["age"], "os": "system"}},
+    "no parameters": {"parameters": None},
+    "bad parameters": {"parameters": {"contextual": ["age"], "n_trees": 10**9}},
+    "no version": {"version": None},
+    "a version that is not a number": {"version": True},
+    "columns that are not a list": {"parameters": {"contextual": {"age": 1}}},
+    "a column that is not a name": {"parameters": {"contextual": ["age"], "behavioral": [1.5]}},
+    "a seed that is not a number": {"parameters": {"contextual": ["age"], "random_state": "x"}},
+    "no threads": {"parameters": {"contextual": ["age"], "n_jobs": 0}},
+    "seconds": {"seconds": "1"},
+}
+
+
+ABSURD_QCAD: dict[str, dict[str, Any]] = {
+    "max_features": {"max_features": 0},
+    "min_samples_split": {"min_samples_split": 2**40},
+    "n_quantiles": {"n_quantiles": 10**9},
+    "scale_tails": {"scale_tails": "yes"},
+}
+only_qcad = pytest.mark.parametrize("saved", ["qcad"], indirect=True)
+
+
+@pytest.mark.parametrize("changes", ABSURD.values(), ids=ABSURD)
+def test_absurd_headers_are_errors(model: Path, saved: bytes, changes: dict[str, Any]) -> None:
+    """Tests that a header that does not fit the arrays is an error."""
+    write_members(model, with_header(members_of(saved), **changes))
+    with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
+        load(model)
+
+
+@only_qcad
+@pytest.mark.parametrize("changes", ABSURD_QCAD.values(), ids=ABSURD_QCAD)
+def test_absurd_fields_of_qcad_are_errors(model: Path, saved: bytes, changes: dict[str, Any]) -> None:
+    """Tests the fields that only models of QCAD have."""
+    write_members(model, with_header(members_of(saved), **changes))
+    with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
+        load(model)
+
+
+def test_a_column_with_two_roles_is_an_error(model: Path, saved: bytes) -> None:
+    """Tests that a column cannot be both contextual and behavioral, even if everything else fits."""
+    header = json.loads(members_of(saved)["header.json"])
+    both = [header["contextual"][0], header["behavioral"][1]]
+    write_members(model, with_header(members_of(saved), behavioral=both))
+    with pytest.raises(ValueError, match=r"^m.paribus is damaged: a column has two roles$"):
+        load(model)
+
+
+def test_changes_by_hand_are_errors(model: Path, saved: bytes) -> None:
+    """Tests that neither the rows nor the header can be changed, even to valid values."""
+    members = members_of(saved)
+    header = json.loads(members["header.json"])
+    backwards = np.load(io.BytesIO(members["behavior.npy"]))[::-1]
+    for changed in (
+        members | {"behavior.npy": npy(np.ascontiguousarray(backwards))},
+        members | {"behavior.npy": members["reach.npy"], "reach.npy": members["behavior.npy"]},
+        with_header(members, threshold=header["threshold"] + 1),
+        with_header(members, digest=None),
+    ):
+        write_unsealed(model, changed)
+        with pytest.raises(ValueError, match=r"^m.paribus is damaged: it was changed after it was saved$"):
+            load(model)
+    # The order of the parts does not matter.
+    write_unsealed(model, {name: members[name] for name in reversed(members)})
+    assert load(model).offset_ == -header["threshold"]
+
+
+@only_qcad
+def test_absurd_arrays_are_errors(model: Path, saved: bytes) -> None:
+    """Tests that invalid shapes, types, orders, codes and numbers are errors before the engine gets them."""
+    members = members_of(saved)
+    arrays = {
+        name.removesuffix(".npy"): np.load(io.BytesIO(data)) for name, data in members.items() if name != "header.json"
+    }
+    context, order, ties = arrays["context"], arrays["feature_order"], arrays["tie_order"]
+    bad_code, huge = context.copy(), context.copy()
+    bad_code[0, 2], huge[0, 0] = 17.0, 1e300
+    half = context.copy()
+    half[0, 2] = 0.5
+    bad_order = order.copy()
+    bad_order[0, 0, 0] = 60_000
+    bad_ends = arrays["column_6.ends"].copy()
+    bad_ends[3] = 10**12
+    cases: dict[str, Any] = {
+        "context": [bad_code, huge, half, context[:, :2], context[:5], context.astype(np.float32), context.ravel()],
+        "behavior": [arrays["behavior"][:, :1], np.full_like(arrays["behavior"], np.inf)],
+        "tie_order": [ties * 0, ties + 1, ties.astype(np.int64)],
+        "multiplicities": [
+            np.zeros((8, 3), np.uint8), np.ones((40, 3), np.uint8), np.ones((8, 0), np.uint8), np.ones(8, np.uint8),
+            np.full((8, 3), 255, np.uint8),
+        ],
+        "feature_order": [bad_order, order[:1], order[:, :1]],
+        "partial_scores": [-np.ones_like(arrays["partial_scores"]), np.full_like(arrays["partial_scores"], np.nan)],
+        "reach": [np.full_like(arrays["reach"], np.nan)],
+        "column_6.ends": [bad_ends, -bad_ends, bad_ends[:3]],
+        "labels.missing": [np.zeros(3, np.uint8)],
+    }  # fmt: skip
+    for name, wrongs in cases.items():
+        for wrong in wrongs:
+            write_members(model, members | {f"{name}.npy": npy(wrong)})
+            with pytest.raises(ValueError, match=r"^m.paribus is damaged: [^\n]*$"):
+                load(model)
+    for name in arrays:
+        write_members(model, {each: data for each, data in members.items() if each != f"{name}.npy"})
+        with pytest.raises(ValueError, match=r"^m.paribus is damaged: [^\n]*$"):
+            load(model)
+
+
+LEARNED: dict[str, dict[str, Any]] = {
+    "a number that is too large": {"usual": 10**400},
+    "shares of nothing": {"shares": [0.0, 0.0, 0.0]},
+    "shares below 0": {"shares": [2.0, -0.5, -0.5]},
+    "too few views": {"shares": [1.0], "least": [], "trend": None},
+    "a view too many": {"trend": None},
+    "no deviation": {"least": [0.0, 1.0]},
+    "no trend": {"trend": {}},
+    "a trend of other columns": {"trend": {"constant": 0.0, "centers": [0.0], "slopes": [0.0], "amounts": [None]}},
+}
+
+
+def test_absurd_state_of_conditional_surprise_is_an_error(tmp_path: Path) -> None:
+    """Tests that the stored state of ConditionalSurprise is validated."""
+    path = tmp_path / "m.paribus"
+    ConditionalSurprise(CONTEXT, BEHAVIOR, n_trees=4).fit(mixed_table(40)).save(path)
+    members = members_of(path.read_bytes())
+    learned = json.loads(members["header.json"])["learned"]
+    residuals = np.load(io.BytesIO(members["residuals_0.npy"]))
+    damaged = [with_header(members, learned=[{**learned[0], **changes}, *learned[1:]]) for changes in LEARNED.values()]
+    damaged += [members | {"residuals_0.npy": npy(wrong)} for wrong in (residuals * np.nan, residuals[:5])]
+    damaged += [members | {"behavior.npy": npy(np.full((40, 2), np.nan))}]
+    damaged += [
+        with_header(members, **changes)
+        for changes in ({"learned": learned[:-1]}, {"learned": [0] * 4}, {"seed": -1}, {"method": "RIF"})
+    ]
+    for wrong in damaged:
+        write_members(path, wrong)
+        with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
+            load(path)
+    write_members(path, members)
+    assert isinstance(load(path), ConditionalSurprise)
+
+
+def claimed(shape: str, descr: str = "'<f8'", data: bytes = b"") -> bytes:
+    """An array whose header does not match its data."""
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
+
+
+@only_qcad
+def test_malicious_archives_are_errors(model: Path, saved: bytes) -> None:
+    """Tests that objects, zip bombs, false lengths, unknown names and duplicates are errors, in little memory."""
+    members = members_of(saved)
+    objects = io.BytesIO()
+    np.save(objects, np.array([print], dtype=object), allow_pickle=True)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for data in (
+        objects.getvalue(),
+        claimed("(1000000000000,)"),
+        claimed("(-1, -8)", data=bytes(64)),
+        claimed("(4294967296, 4294967296)"),
+        claimed("(2,)", "'|O'", bytes(16)),
+        claimed("(1,)", "[('a', '|O')]", bytes(8)),
+        claimed("(1,)", "'<U1000000000'"),
+        claimed("(40, 2)", "'>f8'", bytes(640)),
+        claimed("(" * 3000),
+        claimed("__import__('os').system('false')"),
+        claimed("(True,)", data=bytes(8)),
+        b"\x93NUMPY\x01\x00\xff\xff",
+        b"\x93NUMPY\x09\x00",
+        b"",
+        b"text",
+    ):
+        write_members(model, members | {"reach.npy": data})
+        with pytest.raises(ValueError, match=r"^m.paribus is damaged[^\n]*$"):
+            load(model)
+    for header in (b"", b"[]", b"{", b"[" * 100_000, b'{"a":' * 50_000, b"\xff", b"1" * 100_000):
+        write_members(model, members | {"header.json": header})
+        with pytest.raises(ValueError, match=r"^[^\n]*$"):
+            load(model)
+    for name in ("../../evil.npy", "/etc/evil.npy", "evil.sh", "evil.npy/"):
+        write_members(model, members | {name: npy([1.0])})
+        with pytest.raises(ValueError, match="is unknown"):
+            load(model)
+    write_members(model, members | {"column_9.npy": npy(np.zeros(50_000_000, np.uint8))}, zipfile.ZIP_DEFLATED)
+    assert model.stat().st_size < 200_000
+    with pytest.raises(ValueError, match=r"is compressed or encrypted|parts are larger"):
+        load(model)
+    write_members(model, members)
+    marked = bytearray(model.read_bytes())
+    # Changes the compression method in the central directory from stored to deflated.
+    marked[marked.index(b"PK\x01\x02") + 10] = zipfile.ZIP_DEFLATED
+    model.write_bytes(marked)
+    with pytest.raises(ValueError, match="is compressed or encrypted"):
+        load(model)
+    with zipfile.ZipFile(model, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("reach.npy", members["reach.npy"])
+    with pytest.raises(ValueError, match=r"is there twice"):
+        load(model)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+    assert sorted(os.listdir(model.parent)) == ["m.paribus"]
+
+
+@only_qcad
+def test_overlapping_parts_are_errors(model: Path) -> None:
+    """Tests that parts that share bytes are an error, because together they are larger than the file."""
+    big = npy(np.zeros(100_000))
+    write_members(model, {"header.json": b"{}", "a.npy": big})
+    data = bytearray(model.read_bytes())
+    start = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1)
+    entry = bytes(data[start : data.index(b"PK\x05\x06")])
+    names = [f"{letter}.npy".encode() for letter in "bcdefghij"]
+    more = b"".join(entry.replace(b"a.npy", name) for name in names)
+    end = bytearray(data[data.index(b"PK\x05\x06") :])
+    (size,) = struct.unpack("<I", end[12:16])
+    end[8:12] = struct.pack("<HH", 2 + len(names), 2 + len(names))
+    end[12:16] = struct.pack("<I", size + len(more))
+    model.write_bytes(bytes(data[: data.index(b"PK\x05\x06")]) + more + bytes(end))
+    with pytest.raises(ValueError, match=r"the parts are larger than the file"):
+        load(model)
