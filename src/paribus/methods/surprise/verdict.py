@@ -181,7 +181,7 @@ class Verdict:
         return Judgement(np.where(missing, np.nan, scores[:, None] * shares), found)
 
     def _log_odds(self, cells: CellEvidence) -> tuple[Floats, Floats, list[Floats]]:
-        """The logarithm of the odds against being ordinary; the share of each kind in them; and, by kind, of each cell."""
+        """The log odds against being ordinary, the share of each kind in them, and for each kind that of each cell."""
         kinds = self._kinds
         found = _evidence_of_kinds(cells, kinds, self.sum_maps, self.value_maps, self.fills)
         ratios = _log_ratios(found, self.rates) + np.log(self.shares[1:] / self.shares[0])[:, None]
