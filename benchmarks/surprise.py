@@ -92,7 +92,7 @@ def beside_quantile_forest(n_rows: int, n_rounds: int) -> dict[str, Any]:
     def ours() -> None:
         features = FeatureTable(np.ascontiguousarray(context.T), np.zeros(N_CONTEXTUAL, dtype=np.uint8))
         used = np.arange(N_CONTEXTUAL, dtype=np.uint16)
-        forest = Forest(features, target, used, 4, MIN_SAMPLES_LEAF, N_TREES // 2, n_rows // 2, 0, cores)
+        forest = Forest(features, target, used, 4, MIN_SAMPLES_LEAF, N_TREES // 2, n_rows // 2, 0, n_threads=cores)
         forest.quantiles(context, everybody, N_QUANTILES, cores)
 
     def theirs() -> None:

@@ -94,12 +94,12 @@ def test_defaults_in_the_help_are_those_of_the_detectors() -> None:
     """Tests that the defaults in the help texts are the defaults of the detectors."""
     command = typer.main.get_command(cli.app).commands["detect"]  # type: ignore[attr-defined]
     help_of = {parameter.name: parameter.help for parameter in command.params}
-    for name in ("n_trees", "max_features", "clip", "min_samples_leaf", "max_samples"):
+    for name in ("n_trees", "max_features", "false_alarms", "min_samples_leaf", "max_samples"):
         default = inspect.signature(ConditionalSurprise).parameters[name].default
         assert f"[default: {default:g};" in help_of[name]
-    for name in ("n_trees", "clip"):
+    for name, words in (("n_trees", "qcad: "), ("clip", "[qcad only; default: ")):
         default = inspect.signature(QCAD).parameters[name].default
-        assert f"qcad: {default:g}]" in help_of[name]
+        assert f"{words}{default:g}]" in help_of[name]
 
 
 @pytest.mark.parametrize("method", ["surprise", "qcad"])

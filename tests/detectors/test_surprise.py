@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ from scipy.stats import t as student_t
 
 from paribus import QCAD, ConditionalSurprise, load
 from paribus._core import FeatureTable
-from paribus.methods.density import Density, student
+from paribus.methods.density import ColumnSupport, Density, student
 from paribus.methods.surprise.mixture import fit_shares, mix
+from paribus.methods.surprise.smoothing import SURPRISE_WIDTH
 from paribus.methods.surprise.trend import fit_trend
 from paribus.methods.surprise.views import Asked, ForestSettings, ForestView, WholeColumn
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
@@ -27,7 +28,7 @@ Array = np.ndarray[Any, Any]
 
 
 def wavy_table(n: int = 600, seed: int = 0, together: float = 0.3) -> pd.DataFrame:
-    """Two behaviours that follow the context along a curve, and each other by so much."""
+    """Two behavioral features that follow the context along a curve, and each other by so much."""
     random = np.random.default_rng(seed)
     place, kind = random.uniform(-2, 2, n), random.choice(["a", "b"], n)
     level = 2 * np.sin(place) + np.where(kind == "b", 2.0, 0.0)
@@ -63,13 +64,13 @@ def test_it_finds_values_that_do_not_go_together() -> None:
     table.loc[0, ["warm", "loud"]] = [level + 1.2, 5 * level + 6.0]
     detector = wavy_detector().fit(table)
     explanation = detector.explain(0)
-    assert explanation.rank <= 30
-    leading = explanation.leading
-    assert leading.surprise is not None
-    assert (leading.surprise.given_all or 0.0) > 5 > leading.surprise.given_context
-    assert "times given the other behavior too" in explanation.sentence
-    # The other one is within what the context lets expect, and named all the same.
-    assert re.search(r"; also .* less likely than usual given the context and the other .*: warm", str(explanation))
+    assert explanation.rank <= 5
+    assert explanation.kind == detector.kinds_[0] == "combination"
+    for feature in explanation.behavior:
+        assert feature.verdict is not None
+        assert feature.verdict.p_value_given_all is not None
+        assert feature.verdict.p_value_given_all < 0.01 < feature.verdict.p_value
+    assert "given its other values" in explanation.sentence or "with its other values" in explanation.sentence
     assert QCAD(["place", "kind"], ["warm", "loud"], n_trees=10).fit(table).explain(0).rank > 60
 
 
@@ -80,7 +81,7 @@ def test_scores_of_new_rows_are_those_of_fitted_ones() -> None:
     np.testing.assert_array_equal(detector.anomaly_score(table), detector.anomaly_scores_)
     np.testing.assert_array_equal(detector.anomaly_score(table[50:60]), detector.anomaly_scores_[50:60])
     np.testing.assert_array_equal(detector.anomaly_scores_[:20], detector.anomaly_scores_[200:])
-    np.testing.assert_allclose(detector.partial_scores_.mean(axis=1), detector.anomaly_scores_)
+    np.testing.assert_allclose(detector.partial_scores_.sum(axis=1), detector.anomaly_scores_)
 
 
 def test_threads_and_copies_change_nothing(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_model_of_the_other_detector_is_named(tmp_path: Path) -> None:
 
 
 def test_missing_values_constants_and_unseen_categories() -> None:
-    """Tests that gaps are taken as they come: no score without behaviour, the others from what there is."""
+    """Tests that gaps are taken as they come: no score without behavior, the others from what there is."""
     table = mixed_table(120)
     table.loc[:3, BEHAVIOR[0]] = np.nan
     table.loc[2, BEHAVIOR] = np.nan
@@ -161,59 +162,56 @@ def test_no_rows_have_no_scores(behavioral: list[str]) -> None:
     assert detector.explain_all(rows=none) == []
 
 
-def test_one_behavioural_feature_is_not_capped() -> None:
-    """Tests that scores grow on beyond the cap when there is nobody to dictate to."""
+def test_one_behavioral_feature() -> None:
+    """Tests that a strange row with a single behavioral feature is a strange value, and that nothing else is said."""
     table = wavy_table(300)
     table.loc[0, "warm"] = 50.0
     detector = ConditionalSurprise(["place", "kind"], ["warm"], n_trees=16).fit(table)
     assert detector.anomaly_scores_.argmax() == 0
-    assert detector.anomaly_scores_[0] > 100
-    surprise = detector.explain(0).leading.surprise
-    assert surprise is not None
-    assert surprise.given_all is None
-    assert "less likely than usual given the context" in detector.explain(0).sentence
+    assert detector.labels_[0] == -1
+    assert set(detector.kinds_) == {"value"}
+    explanation = detector.explain(0)
+    assert explanation.leading.verdict is not None
+    assert explanation.leading.verdict.p_value_given_all is None
+    assert "comparable rows would be as far off" in explanation.sentence
+    assert "other values" not in explanation.sentence
 
 
-def test_the_cap_limits_each_half_of_a_partial_score() -> None:
-    """Tests that 100 is the most, and that without a cap it is not."""
+def test_scores_are_probabilities() -> None:
+    """Tests that a score is minus the decimal logarithm of a p-value, and is flagged below `false_alarms`."""
     table = wavy_table(300)
     table.loc[0, "warm"] = 1e6
-    assert 99 < wavy_detector(n_trees=16).fit(table).partial_scores_["warm"][0] <= 100.0
-    assert wavy_detector(n_trees=16, clip=None).fit(table).partial_scores_["warm"][0] > 500
-    assert (wavy_detector(n_trees=16).fit(table).partial_scores_ >= 0).to_numpy().all()
+    for false_alarms in (0.001, 0.05):
+        detector = wavy_detector(n_trees=16, false_alarms=false_alarms).fit(table)
+        np.testing.assert_allclose(-np.log10(detector.p_values_), detector.anomaly_scores_)
+        np.testing.assert_array_equal(detector.labels_ == -1, detector.p_values_ < false_alarms)
+        np.testing.assert_array_equal(detector.p_values(table), detector.p_values_)
+        assert (detector.partial_scores_ >= 0).to_numpy().all()
+        assert detector.labels_[0] == -1
+    assert wavy_detector(n_trees=16, contamination=0.1).fit(table).labels_.tolist().count(-1) == 30
 
 
-def test_a_partial_score_is_the_sum_of_two_capped_surprises() -> None:
-    """Tests the formula of docs/methods/surprise.md, below the cap and beyond it, on one side, the other and both."""
-    table = wavy_table(200, together=1.0)
-    table.loc[:3, "warm"] += [4.0, 8.0, 20.0, 1000.0]
-    seen = set()
-    for explanation in wavy_detector(n_trees=16).fit(table).explain_all(40):
-        for feature in explanation.behavior:
-            assert feature.surprise is not None
-            assert feature.surprise.given_all is not None
-            counts = []
-            for nats in (feature.surprise.given_context, feature.surprise.given_all):
-                counts.append(nats if nats <= 3.0 else 3.0 * (1.0 + 0.05 * (1.0 - np.exp(1.0 - nats / 3.0))))
-            assert feature.partial_score == pytest.approx(100.0 * sum(counts) / (2.0 * 3.0 * 1.05))
-            seen.add((counts[0] > 3.0, counts[1] > 3.0))
-    assert seen >= {(False, False), (False, True), (True, True)}
+def test_p_values_of_cells() -> None:
+    """Tests that cells have the p-values of their explanations, and that half of the fitted ones are above a half."""
+    table = wavy_table(201)
+    table.loc[3, "warm"] = np.nan
+    detector = wavy_detector(n_trees=16).fit(table)
+    cells = detector.cell_p_values(table)
+    np.testing.assert_array_equal(cells.to_numpy(), detector.cell_p_values_)
+    assert np.isnan(cells.loc[3, "warm"])
+    assert 0.45 < (cells["loud"] > 0.5).mean() < 0.55
+    for row in (0, 3, 77):
+        for feature in detector.explain(row).behavior:
+            assert feature.verdict is not None
+            assert feature.verdict.p_value == pytest.approx(cells.loc[row, feature.name], nan_ok=True)
 
 
-def test_half_of_the_rows_are_not_surprising() -> None:
-    """Tests that surprise begins at the median of the fitted rows, given the context and given all."""
-    explanations = wavy_detector(n_trees=16).fit(wavy_table(201)).explain_all(201)
-    warm = [feature.surprise for each in explanations for feature in each.behavior if feature.name == "warm"]
-    assert sum(each.given_context == 0.0 for each in warm if each) == 101
-    assert sum(each.given_all == 0.0 for each in warm if each) == 101
-
-
-def test_rows_beyond_the_cap_keep_an_order() -> None:
-    """Tests that of two values that are far off the farther one scores higher, by next to nothing."""
+def test_of_two_far_values_the_farther_one_scores_higher() -> None:
+    """Tests that the order of rows that are far off is that of their distances."""
     table = wavy_table(300)
     table.loc[0, "warm"], table.loc[1, "warm"] = 20.0, 40.0
-    near, far = wavy_detector(n_trees=16).fit(table).partial_scores_["warm"][:2]
-    assert 95 < near < far < near + 3
+    near, far = wavy_detector(n_trees=16).fit(table).anomaly_scores_[:2]
+    assert 3 < near < far
 
 
 def test_reference_rows_are_those_that_share_leaves() -> None:
@@ -266,7 +264,8 @@ def test_percentiles_are_calibrated() -> None:
         ({"n_trees": 0}, "n_trees is 0"),
         ({"min_samples_leaf": 0}, "min_samples_leaf is 0"),
         ({"max_samples": 1.5}, "max_samples is 1.5"),
-        ({"clip": -1}, "clip is -1"),
+        ({"false_alarms": 0}, "false_alarms is 0"),
+        ({"false_alarms": "few"}, "false_alarms is 'few'"),
         ({"max_features": 2.0}, "max_features is 2.0"),
         ({"contamination": 0.7}, "contamination is 0.7"),
     ],
@@ -303,8 +302,10 @@ def test_the_kernel_is_students_t() -> None:
     np.testing.assert_allclose(np.gradient(density.cumulative(near), near), density(near), atol=1e-3)
     taus = density.percentiles(20)
     np.testing.assert_allclose(density.cumulative(taus)[1:-1], np.arange(1, 20) / 20, atol=0.02)
-    bounded = Density(density.atoms, density.scales, density.weights, -0.5, 5.5)
+    bounded = replace(density, support=ColumnSupport(-0.5, 5.5))
     np.testing.assert_array_equal(bounded.percentiles(20), taus.clip(-0.5, 5.5))
+    whole = replace(density, support=ColumnSupport(0.0, 9.0, 1.0, np.arange(10.0)))
+    np.testing.assert_array_equal(whole.percentiles(20), taus.round().clip(0.0))
 
 
 def test_the_whole_column_does_not_count_the_row_itself() -> None:
@@ -323,14 +324,15 @@ def test_widths_are_those_of_the_docs() -> None:
     target = random.normal(size=300)
     deviation = np.sqrt(np.pi / 2.0) * np.abs(target - target.mean()).mean()
     assert WholeColumn(target).scale == pytest.approx(0.3 * deviation)
+    assert pytest.approx(0.5 * np.sqrt(np.pi / 2.0)) == SURPRISE_WIDTH
     columns = random.normal(size=(1, 300))
-    view = ForestView(target, None, np.arange(1, dtype=np.uint16))
-    view.grow(FeatureTable(columns, np.zeros(1, dtype=np.uint8)), ForestSettings(4, 1, 4, 300), 0, 1, None)
+    view = ForestView(target, np.arange(1, dtype=np.uint16))
+    originals = np.arange(300)
+    view.grow(FeatureTable(columns, np.zeros(1, dtype=np.uint8)), ForestSettings(4, 1, 4, 300), 0, originals, 1, None)
     asked = Asked(np.ascontiguousarray(columns.T), np.arange(300))
     view.measure(asked)
     deviations = view.forest.deviations(asked.rows, asked.fitted)
-    assert view.least == pytest.approx(0.5 * np.median(deviations))
-    np.testing.assert_allclose(view.scales(asked), 0.5 * np.sqrt(np.pi / 2.0) * np.maximum(deviations, view.least))
+    assert view.min_deviation == pytest.approx(0.5 * np.median(deviations))
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -353,12 +355,14 @@ def test_a_fitted_row_is_judged_as_if_the_trend_had_not_seen_it() -> None:
     target = rows @ [2.0, -1.0] + 0.1 * random.normal(size=30)
     target[4] = np.nan
     trend, residuals = fit_trend(rows, np.zeros(2, dtype=np.uint8), target)
-    view = ForestView(residuals, trend, np.arange(2, dtype=np.uint16))
+    view = ForestView(residuals, np.arange(2, dtype=np.uint16), trend, target)
     expected = trend.predict(rows)
-    new = view.centers(Asked(rows, np.full(30, -1)), target)
+    new = view.centers(Asked(rows, np.full(30, -1)))
+    assert new is not None
     np.testing.assert_array_equal(new, expected)
     known = np.flatnonzero(~np.isnan(target))
-    own = view.centers(Asked(rows, np.arange(30)), target)
+    own = view.centers(Asked(rows, np.arange(30)))
+    assert own is not None
     np.testing.assert_allclose(own[known], (target - residuals)[known])
     assert (np.abs(own - expected)[known] > 1e-6).all()
     assert own[4] == expected[4]

@@ -56,7 +56,7 @@ def test_json_has_everything_and_no_nan(make: DetectorClass) -> None:
         "direction": "missing",
     }.items():
         assert unscored[name] == value
-    assert ("surprise_given_context" in unscored) == (make is not QCAD)
+    assert ("p_value" in unscored) == (make is not QCAD)
     assert [circumstance["value"] for circumstance in content["context"]] == [None, None, None, "2024-01-01 07:00"]
     assert len(content["reference"]["positions"]) == len(content["reference"]["distances"]) > 0
     assert len(content["percentiles"]["pressure"]) == 101
@@ -67,7 +67,8 @@ def test_each_field_of_the_json(make: DetectorClass) -> None:
     """Tests that what a program reads is what the explanation says, field by field."""
     explanation = fit(make, mixed_table(60, missing=0.0)).explain(7)
     content, thin = explanation.to_dict(), explanation.thinness
-    for name in ("row", "position", "score", "rank", "n_ranked", "percentile", "is_anomaly", "sentence"):
+    names = ("row", "position", "score", "rank", "n_ranked", "percentile", "p_value", "kind", "is_anomaly", "sentence")
+    for name in names:
         assert content[name] == getattr(explanation, name)
     assert content["warnings"] == list(explanation.warnings)
     assert content["reference"] == {
@@ -88,9 +89,9 @@ def test_each_field_of_the_json(make: DetectorClass) -> None:
         assert row["lower"] < row["median"] < row["upper"]
         for name in ("value", "partial_score", "share", "lower", "median", "upper", "direction"):
             assert row[name] == getattr(part, name)
-        if part.surprise is not None:
-            assert row["surprise_given_context"] == part.surprise.given_context
-            assert row["surprise_given_all"] == part.surprise.given_all
+        if part.verdict is not None:
+            assert row["p_value"] == part.verdict.p_value
+            assert row["p_value_given_all"] == part.verdict.p_value_given_all
     for row, circumstance in zip(content["context"], explanation.context, strict=True):
         assert row["feature"] == circumstance.name
         for name in ("value", "low", "high", "share", "table_share", "sets_apart"):

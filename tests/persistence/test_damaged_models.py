@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from paribus import ConditionalSurprise, load
-from tests.support.models import members_of, npy, same, with_header, write_members, write_unsealed
+from tests.support.models import Members, members_of, npy, same, with_header, write_members, write_unsealed
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
 
@@ -69,7 +69,7 @@ def test_truncation_and_flipped_bits_are_errors(model: Path, saved: bytes) -> No
         except ValueError:
             continue
         # The flipped bit has no meaning, such as one in a date: zip has a checksum for everything else.
-        assert same(loaded._fitted.partial, sound._fitted.partial)
+        assert same(loaded._fitted.judged.partial, sound._fitted.judged.partial)
         assert same(loaded._fitted.table.all_context, sound._fitted.table.all_context)
 
 
@@ -89,7 +89,6 @@ ABSURD: dict[str, dict[str, Any]] = {
     "duplicate categories": {"categories": [None, None, ["a", "a", "b"], [False, True]]},
     "odd categories": {"categories": [None, None, [{"code": "1/0"}, {"date": 5}, []], [False, True]]},
     "no categories": {"categories": None},
-    "clip": {"clip": 0},
     "threshold": {"threshold": None},
     "types": {"types": {"0": "object"}},
     "no types": {"types": []},
@@ -109,6 +108,7 @@ ABSURD: dict[str, dict[str, Any]] = {
 
 
 ABSURD_QCAD: dict[str, dict[str, Any]] = {
+    "clip": {"clip": 0},
     "max_features": {"max_features": 0},
     "min_samples_split": {"min_samples_split": 2**40},
     "n_quantiles": {"n_quantiles": 10**9},
@@ -203,38 +203,157 @@ def test_absurd_arrays_are_errors(model: Path, saved: bytes) -> None:
             load(model)
 
 
-LEARNED: dict[str, dict[str, Any]] = {
-    "a number that is too large": {"usual": 10**400},
-    "shares of nothing": {"shares": [0.0, 0.0, 0.0]},
-    "shares below 0": {"shares": [2.0, -0.5, -0.5]},
-    "too few views": {"shares": [1.0], "least": [], "trend": None},
-    "a view too many": {"trend": None},
-    "no deviation": {"least": [0.0, 1.0]},
-    "no trend": {"trend": {}},
-    "a trend of other columns": {"trend": {"constant": 0.0, "centers": [0.0], "slopes": [0.0], "amounts": [None]}},
+# Where in the header, and what is there instead.
+ABSURD_SURPRISE: dict[str, tuple[str, Any]] = {
+    "a surprise that is too large": ("learned/0/usual", 10**400),
+    "shares of nothing": ("learned/0/shares", [0.0, 0.0, 0.0]),
+    "shares below 0": ("learned/0/shares", [2.0, -0.5, -0.5]),
+    "a share too few": ("learned/0/shares", [0.5, 0.5]),
+    "a forest too many": ("learned/0/trend", None),
+    "no deviation": ("learned/0/min_deviations", [0.0, 1.0]),
+    "no trend": ("learned/0/trend", {}),
+    "a trend of other columns": (
+        "learned/0/trend",
+        {"constant": 0.0, "centers": [0.0], "slopes": [0.0], "amounts": [None]},
+    ),
+    "no smoothing": ("learned/0/smoothing", None),
+    "an unknown scale": ("learned/0/smoothing/shape", "sqrt"),
+    "a scale that is not text": ("learned/0/smoothing/shape", ["log"]),
+    "an infinite center": ("learned/0/smoothing/center", float("inf")),
+    "a unit of 0": ("learned/0/smoothing/unit", 0.0),
+    "a width below 0": ("learned/0/smoothing/width", -1.0),
+    "a width that is too large": ("learned/0/smoothing/width", 1e300),
+    "a resolution below 0": ("learned/0/smoothing/resolution", -1.0),
+    "shares of smoothing that do not sum to 1": ("learned/0/smoothing/shares", [0.9, 0.9]),
+    "a least width of 0": ("learned/0/smoothing/min_widths", [0.0, 1.0]),
+    "a least width too few": ("learned/0/smoothing/min_widths", [1.0]),
+    "no tail": ("learned/0/tail", None),
+    "knots of a tail that are not in order": ("learned/0/tail/knots", [1.0, 0.0]),
+    "equal knots": ("learned/0/tail/knots", [1.0, 1.0]),
+    "a knot too few": ("learned/0/tail/knots", [1.0]),
+    "no knots": ("learned/0/tail/knots", []),
+    "a million knots": ("learned/0/tail/knots", list(range(10**6))),
+    "evidence that is not in order": ("learned/0/tail/evidence", list(range(13, 0, -1))),
+    "a scale of 0": ("learned/0/tail/scale", 0.0),
+    "a limit that is not a number": ("learned/0/tail/limit", "8"),
+    "no ranges": ("learned/0/ranges", None),
+    "a probability above 1": ("learned/0/ranges/probabilities", [0.0, 2.0]),
+    "a probability below 0": ("learned/0/ranges/probabilities", [-1.0, 1.0]),
+    "levels that are not in order": ("learned/0/ranges/levels", [1.0, 0.0]),
+    "no verdict": ("verdict", None),
+    "no sums": ("verdict/sums", {}),
+    "an unknown sum": ("verdict/sums/other", {}),
+    "a sum that is not a map": ("verdict/sums/evidence_both", 3),
+    "a sum without a map": ("verdict/sums/evidence_both/map", None),
+    "a missing value that counts nothing": ("verdict/sums/evidence_both/fills", []),
+    "a missing value that counts infinitely": ("verdict/sums/evidence_both/fills", [float("inf"), 0.0]),
+    "no values": ("verdict/values", {}),
+    "values of another column": ("verdict/values/value_both", []),
+    "values that are not maps": ("verdict/values/value_both", [1, 2]),
+    "a value without a map": ("verdict/values/value_context/0/mean", None),
+    "a value without a map of surprises": ("verdict/values/value_context/1/surprise", []),
+    "shares of too few kinds": ("verdict/shares", [0.5, 0.5]),
+    "a kind that does not occur": ("verdict/shares", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+    "a rate of 0": ("verdict/rates", [0.0] * 6),
+    "a rate of 1": ("verdict/rates", [1.0] * 6),
+    "a rate too few": ("verdict/rates", [0.5] * 5),
+    "no scores of ordinary rows": ("verdict/null", None),
+    "scores that are not in order": ("verdict/null/knots", [1.0, 0.0]),
+    "a score too few": ("verdict/null/evidence", [0.0]),
+    "a tail that does not fall": ("verdict/null/scale", 0.0),
+    "a column too few": ("learned/3", None),
+    "a column that is not a column": ("learned/2", 0),
+    "not a list of columns": ("learned", {"0": 1}),
+    "a seed below 0": ("seed", -1),
+    "no rows in a leaf": ("min_samples_leaf", 0),
+    "samples of no rows": ("max_samples", 0),
+    "a share of columns above 1": ("max_features", 1.5),
+    "another method": ("method", "RIF"),
 }
 
 
-def test_absurd_state_of_conditional_surprise_is_an_error(tmp_path: Path) -> None:
-    """Tests that the stored state of ConditionalSurprise is validated."""
-    path = tmp_path / "m.paribus"
+@pytest.fixture(scope="module")
+def surprise_members(tmp_path_factory: pytest.TempPathFactory) -> Members:
+    """The parts of a model of ConditionalSurprise with forests of both kinds."""
+    path = tmp_path_factory.mktemp("surprise") / "m.paribus"
     ConditionalSurprise(CONTEXT, BEHAVIOR, n_trees=4).fit(mixed_table(40)).save(path)
-    members = members_of(path.read_bytes())
-    learned = json.loads(members["header.json"])["learned"]
-    residuals = np.load(io.BytesIO(members["residuals_0.npy"]))
-    damaged = [with_header(members, learned=[{**learned[0], **changes}, *learned[1:]]) for changes in LEARNED.values()]
-    damaged += [members | {"residuals_0.npy": npy(wrong)} for wrong in (residuals * np.nan, residuals[:5])]
-    damaged += [members | {"behavior.npy": npy(np.full((40, 2), np.nan))}]
-    damaged += [
-        with_header(members, **changes)
-        for changes in ({"learned": learned[:-1]}, {"learned": [0] * 4}, {"seed": -1}, {"method": "RIF"})
-    ]
-    for wrong in damaged:
-        write_members(path, wrong)
+    return members_of(path.read_bytes())
+
+
+def with_change(members: Members, place: str, value: Any) -> Members:
+    """The parts with another value at a place in the header."""
+    header = json.loads(members["header.json"])
+    *folders, last = place.split("/")
+    part = header
+    for each in folders:
+        part = part[int(each)] if isinstance(part, list) else part[each]
+    if isinstance(part, list):
+        part[int(last)] = value
+    else:
+        part[last] = value
+    return members | {"header.json": json.dumps(header).encode()}
+
+
+@pytest.mark.parametrize(("place", "value"), ABSURD_SURPRISE.values(), ids=ABSURD_SURPRISE)
+def test_absurd_state_of_conditional_surprise_is_an_error(
+    surprise_members: Members, tmp_path: Path, place: str, value: Any
+) -> None:
+    """Tests that each field of the stored state of ConditionalSurprise is validated."""
+    path = tmp_path / "m.paribus"
+    write_members(path, with_change(surprise_members, place, value))
+    with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
+        load(path)
+
+
+def test_no_part_of_the_state_of_conditional_surprise_can_be_left_out(
+    surprise_members: Members, tmp_path: Path
+) -> None:
+    """Tests that a state without any one of its fields is an error, and the whole state is not."""
+    path = tmp_path / "m.paribus"
+    write_members(path, surprise_members)
+    assert isinstance(load(path), ConditionalSurprise)
+    header = json.loads(surprise_members["header.json"])
+    places = [["learned", 0], ["learned", 3], ["verdict"]]
+    for place in places:
+        whole = _at(header, place)
+        for name, value in whole.items():
+            del whole[name]
+            write_members(path, surprise_members | {"header.json": json.dumps(header).encode()})
+            with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
+                load(path)
+            whole[name] = value
+            if isinstance(value, dict) and len(places) < 40:
+                places.append([*place, name])
+
+
+def _at(part: Any, place: list[Any]) -> Any:
+    for each in place:
+        part = part[each]
+    return part
+
+
+def test_absurd_arrays_of_conditional_surprise_are_errors(surprise_members: Members, tmp_path: Path) -> None:
+    """Tests that distances, kinds and p-values of other shapes, other types, or out of range are errors."""
+    path = tmp_path / "m.paribus"
+    distances = np.load(io.BytesIO(surprise_members["distances_0.npy"]))
+    kinds = np.load(io.BytesIO(surprise_members["kinds.npy"]))
+    cells = np.load(io.BytesIO(surprise_members["cell_p_values.npy"]))
+    cases: dict[str, Any] = {
+        "distances_0": [distances * np.nan, distances[:5], distances.astype(np.float32)],
+        "behavior": [np.full((40, 2), np.nan)],
+        "kinds": [kinds + 3, kinds[:5], kinds.astype(np.int64)],
+        "cell_p_values": [cells + 1.0, -cells, cells[:, :1], cells.astype(np.float32)],
+        "cell_p_values_given_all": [cells + 1.0, -cells, cells[:5]],
+    }
+    for name, wrongs in cases.items():
+        for wrong in wrongs:
+            write_members(path, surprise_members | {f"{name}.npy": npy(wrong)})
+            with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
+                load(path)
+    for name in ("distances_0", "kinds", "cell_p_values", "cell_p_values_given_all"):
+        write_members(path, {each: data for each, data in surprise_members.items() if each != f"{name}.npy"})
         with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
             load(path)
-    write_members(path, members)
-    assert isinstance(load(path), ConditionalSurprise)
 
 
 def claimed(shape: str, descr: str = "'<f8'", data: bytes = b"") -> bytes:

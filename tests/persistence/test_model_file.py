@@ -76,7 +76,7 @@ def test_a_detector_of_an_array_and_its_report(
 ) -> None:
     """Tests columns by position, and that a loaded detector writes the same report and the same file."""
     array = mixed_table(missing=0.0)[["age", "load", "pressure", "pulse"]].to_numpy()
-    options = {"clip": None, "contamination": 0.1, "random_state": np.random.RandomState(3)}
+    options = {"max_features": None, "contamination": 0.1, "random_state": np.random.RandomState(3)}
     detector = quick(make, [0, 1], [2, 3], **options).fit(array)
     detector.save(tmp_path / "m.paribus")
     loaded = load(tmp_path / "m.paribus")

@@ -13,10 +13,10 @@ from paribus._common.arrays import Floats, Positions
 from paribus._common.text import counted
 from paribus._common.untrusted import Fields, floats_of
 from paribus.detectors.base import ContextualDetector
-from paribus.methods import scores as scoring
 from paribus.methods.fitted import Fitted
-from paribus.methods.interface import Arrays, Method, RowBatch, RowFindings
+from paribus.methods.interface import Arrays, Judged, Method, RowBatch, RowFindings
 from paribus.methods.registry import Entry
+from paribus.methods.scores import mean_score, ranked_p_values, tukey_threshold
 from paribus.tables.encoded_table import EncodedTable, encode_table
 
 
@@ -45,8 +45,8 @@ class ToyModel:
         same = [(np.isclose(fitted, row, equal_nan=True)).all(axis=1) for row in rows]
         return np.array([int(np.argmax(each)) if each.any() else -1 for each in same], dtype=np.int64)
 
-    def score(self, rows: RowBatch) -> Floats:
-        return np.asarray(np.abs(rows.behavior - self._state.means) / self._state.deviations)
+    def judge(self, rows: RowBatch) -> Judged:
+        return Judged(np.asarray(np.abs(rows.behavior - self._state.means) / self._state.deviations))
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         columns = np.nanpercentile(self._table.all_behavior, np.arange(101), axis=0).T
@@ -57,7 +57,7 @@ class ToyModel:
         return others, np.tile(np.linspace(0.0, 0.9, 10), (len(others), 1))
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
-        partial, percentiles = self.score(rows), self.percentiles(rows)
+        partial, percentiles = self.judge(rows).partial, self.percentiles(rows)
         neighbors, distances = self.neighbors(rows)
         weights = np.full((partial.shape[1], 10), 0.1)
         return [
@@ -80,7 +80,11 @@ METHOD = Method(
     restore=lambda table, state, n_threads: ToyModel(table, state),
     pack=pack,
     unpack=unpack,
+    total=mean_score,
+    threshold=tukey_threshold,
+    p_values=ranked_p_values,
     compared_with=lambda noun, n_reference: f"the first {counted(n_reference, noun)}",
+    full_partial_score=100.0,
     full_score=lambda state, n_behavioral: "100 is a hundred standard deviations",
     citation="The method is a toy.",
 )
@@ -115,11 +119,11 @@ class Toy(ContextualDetector):
         state = ToyState(np.nanmean(table.all_behavior, axis=0), np.nanstd(table.all_behavior, axis=0))
         model = ToyModel(table, state)
         rows = RowBatch(table.all_context, table.all_behavior, np.arange(table.n_rows), 1)
-        partial = model.score(rows)
-        threshold = scoring.threshold(scoring.total(partial), self.contamination)
+        judged = model.judge(rows)
+        threshold = METHOD.threshold(METHOD.total(judged.partial), self.contamination, 0.0)
         reach = np.tile([0.0, 0.9], (table.n_rows, 1))
         seconds = time.perf_counter() - start
-        self._remember(Fitted(table, METHOD, state, partial, reach, threshold, seconds), model)
+        self._remember(Fitted(table, METHOD, state, judged, reach, threshold, seconds), model)
         return self
 
 
