@@ -18,6 +18,8 @@ constexpr std::size_t rows_per_block = 2048;
 // Densities are compared at the atoms of every other tree.
 constexpr std::size_t atoms_per_place = 2;
 constexpr std::size_t lot = WeightedSteps::lot;
+// Densities whose logarithms differ by less are the same: that of a value which many rows share, and that of theirs.
+constexpr double rounding = 1e-5;
 const double sqrt_of_degrees = std::sqrt(3.0);
 
 /// The value that stands for a leaf: the order statistic at a level of its own for each tree.
@@ -47,10 +49,10 @@ public:
                     std::size_t stride) {
         const double at = parameters_.shape.transformed(value);
         const double finest = parameters_.resolution * parameters_.shape.slope(value);
-        collect(row, fitted, leaves, stride, finest);
-        // Distances from one of the atoms are small, and lose less as single precision.
+        const double unit = collect(row, fitted, leaves, stride, finest);
+        // Distances from one of the atoms, in kernel widths, are neither too large nor too small for single precision.
         const double origin = exact_[0];
-        for (std::size_t i = 0; i < n_atoms_; ++i) atoms_[i] = static_cast<float>(exact_[i] - origin);
+        for (std::size_t i = 0; i < n_atoms_; ++i) atoms_[i] = static_cast<float>((exact_[i] - origin) / unit);
         std::size_t n_places = 0, first = 0;
         for (const SmoothView &view : views_) {
             const std::size_t n_pairs = view.forest->n_pairs();
@@ -61,16 +63,18 @@ public:
             }
             first += n_pairs;
         }
-        places_[n_places] = static_cast<float>(at - origin);
+        places_[n_places] = static_cast<float>((at - origin) / unit);
         kernel_.student_sums(atoms_.data(), inverse_widths_.data(), weights_.data(), atoms_.size(), places_.data(),
                              n_places + 1, densities_.data());
-        return tail(n_places, log_density(at, densities_[n_places]));
+        return tail(n_places, log_density(at, unit, densities_[n_places]));
     }
 
 private:
-    void collect(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves, std::size_t stride,
-                 double finest) {
+    /// Fills in atoms, and widths and weights in units of the first view's kernel width, which is returned.
+    double collect(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves, std::size_t stride,
+                   double finest) {
         std::size_t n = 0;
+        double unit = 0.0;
         for (std::size_t v = 0; v < views_.size(); ++v) {
             const SmoothView &view = views_[v];
             const std::size_t n_pairs = view.forest->n_pairs(), first = n;
@@ -88,18 +92,21 @@ private:
             double deviation = 0.0;
             for (std::size_t i = first; i < n; ++i) deviation += std::fabs(exact_[i] - mean);
             const double width = std::max({parameters_.width * deviation / n_own, view.min_width, finest});
+            if (v == 0) unit = width;
             std::fill(inverse_widths_.begin() + first, inverse_widths_.begin() + n,
-                      static_cast<float>(1.0 / (sqrt_of_degrees * width)));
-            std::fill(weights_.begin() + first, weights_.begin() + n, static_cast<float>(view.share / n_own / width));
+                      static_cast<float>(unit / (sqrt_of_degrees * width)));
+            std::fill(weights_.begin() + first, weights_.begin() + n,
+                      static_cast<float>(view.share / n_own * (unit / width)));
         }
+        return unit;
     }
 
-    double log_density(double at, float rough) const {
+    double log_density(double at, double unit, float rough) const {
         // What is that small may have lost digits, or all of them.
         if (rough > 1e-24f) return std::log(static_cast<double>(rough));
         double exact = 0.0;
         for (std::size_t i = 0; i < n_atoms_; ++i) {
-            const double distance = (at - exact_[i]) * static_cast<double>(inverse_widths_[i]);
+            const double distance = (at - exact_[i]) / unit * static_cast<double>(inverse_widths_[i]);
             const double term = 1.0 + distance * distance;
             exact += static_cast<double>(weights_[i]) / (term * term);
         }
@@ -111,7 +118,7 @@ private:
         for (std::size_t i = 0; i < n_places; ++i) order_[i].first = densities_[i];
         std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(n_places));
         double below = 0.0, reached = 0.0, edge = 0.0, edge_share = 0.0;
-        const double density = std::exp(at_value);
+        const double density = std::exp(at_value + rounding);
         for (std::size_t i = 0; i < n_places; ++i) {
             if (edge_share == 0.0) {
                 reached += order_[i].second;
@@ -122,7 +129,7 @@ private:
             }
             if (static_cast<double>(order_[i].first) <= density) below += order_[i].second;
         }
-        if (at_value < edge) return -std::log(edge_share) + (edge - at_value);
+        if (at_value + rounding < edge) return -std::log(edge_share) + (edge - at_value);
         return -std::log(std::min(std::max(below, edge_share), 1.0));
     }
 
