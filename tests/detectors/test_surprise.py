@@ -65,7 +65,7 @@ def test_it_finds_values_that_do_not_go_together() -> None:
     detector = wavy_detector().fit(table)
     explanation = detector.explain(0)
     assert explanation.rank <= 5
-    assert explanation.kind == detector.kinds_[0] == "combination"
+    assert explanation.kind == detector.kinds(table[:1])[0] == "combination"
     for feature in explanation.behavior:
         assert feature.verdict is not None
         assert feature.verdict.p_value_given_all is not None
@@ -169,7 +169,7 @@ def test_one_behavioral_feature() -> None:
     detector = ConditionalSurprise(["place", "kind"], ["warm"], n_trees=16).fit(table)
     assert detector.anomaly_scores_.argmax() == 0
     assert detector.labels_[0] == -1
-    assert set(detector.kinds_) == {"value"}
+    assert set(detector.kinds(table)) == {"value"}
     explanation = detector.explain(0)
     assert explanation.leading.verdict is not None
     assert explanation.leading.verdict.p_value_given_all is None

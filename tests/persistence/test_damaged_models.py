@@ -313,7 +313,7 @@ def test_no_part_of_the_state_of_conditional_surprise_can_be_left_out(
     write_members(path, surprise_members)
     assert isinstance(load(path), ConditionalSurprise)
     header = json.loads(surprise_members["header.json"])
-    places = [["learned", 0], ["learned", 3], ["verdict"]]
+    places: list[list[Any]] = [["learned", 0], ["learned", 3], ["verdict"]]
     for place in places:
         whole = _at(header, place)
         for name, value in list(whole.items()):

@@ -177,7 +177,7 @@ class ScoringDetector(FittedDetector):
         if known.size == 0:
             return known
         chosen = known[false_discovery_control(np.clip(p_values[known], 0.0, 1.0)) <= fdr]
-        return chosen[np.argsort(p_values[chosen], kind="stable")]
+        return np.asarray(chosen[np.argsort(p_values[chosen], kind="stable")])
 
     def percentiles(self, rows: Any) -> npt.NDArray[np.float64]:
         """Estimates the distribution of each behavioral feature in each row's context, in original units.
