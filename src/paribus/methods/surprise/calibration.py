@@ -12,6 +12,8 @@ from paribus._common.arrays import Floats
 LEVELS = np.array([1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1])
 # The scale of an exponential tail is kept within these bounds. An evidence that is right as it is has a scale of 1.
 MIN_SCALE, MAX_SCALE = 0.2, 20.0
+# Rows beyond a quantile that is to say how heavy a tail is.
+MIN_FAR_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,13 @@ class TailMap:
     limit: float
 
     @classmethod
-    def fit(cls, values: Floats, limit: float, *, tail: float = 0.1, body: float = 0.5) -> TailMap:
+    def fit(
+        cls, values: Floats, limit: float, *, tail: float = 0.1, body: float = 0.5, far: float | None = None
+    ) -> TailMap:
         """Learns the map from the values of the fitted rows; missing ones are left out.
 
         `tail` is the tail probability at which the exponential tail begins, `body` the one from which its scale is
-        measured.
+        measured. If the tail is heavier from there to the probability `far`, the scale is the one measured there.
 
         >>> values = np.random.default_rng(0).exponential(size=5000)
         >>> TailMap.fit(values, limit=8.5)(np.array([0.0, 1.0, 5.0, 50.0])).round(1)
@@ -49,6 +53,8 @@ class TailMap:
         start, middle = knots[-1], descending[min(int(body * n), n - 1)]
         # Where half of the rows share one value, there is no scale to read off.
         scale = (start - middle) / np.log(body / tail) if start > middle else 1.0
+        if far is not None and far * n >= MIN_FAR_ROWS:
+            scale = max(scale, (descending[int(far * n)] - start) / np.log(tail / far))
         distinct, first = np.unique(knots, return_index=True)
         return cls(distinct, -np.log(levels[first]), float(np.clip(scale, MIN_SCALE, MAX_SCALE)), limit)
 

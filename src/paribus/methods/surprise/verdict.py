@@ -26,6 +26,8 @@ PRIOR_SHARE, PRIOR_ROWS = 0.01, 5.0
 # ... and the rate of the evidence of strange cells, as if so many had been seen. Ordinary cells have a rate of 1.
 PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
 MIN_RATE, MAX_RATE = 0.03, 0.6
+# The tail of surprises is looked at up to this probability: that of a skewed or heavy-tailed column is heavy.
+FAR = 0.02
 # One value alone is believed up to this share of what so many rows can confirm.
 VALUE_LIMIT = 0.8
 # Cells with less evidence, in nats, are not what is strange about a row.
@@ -103,7 +105,7 @@ class ValueMap:
     @classmethod
     def fit(cls, evidence: Floats, surprises: Floats, limit: float) -> ValueMap:
         """Learns from the values of the fitted rows."""
-        surprise = TailMap.fit(surprises, limit, body=0.3)
+        surprise = TailMap.fit(surprises, limit, body=0.3, far=FAR)
         return cls(surprise, TailMap.fit((evidence + surprise(surprises)) / 2.0, limit))
 
     def __call__(self, evidence: Floats, surprises: Floats) -> Floats:
@@ -137,8 +139,13 @@ class Verdict:
         for name, values in _sums(cells).items():
             fills[name] = np.nan_to_num(np.nanmedian(values, axis=0)) if n_rows else np.zeros(n_features)
             # Sums over a row are more even than cells: their body says more about their tail.
-            tail, body = (0.25, 0.7) if n_features > 1 else (0.1, 0.3) if name.startswith("surprise") else (0.1, 0.5)
-            sum_maps[name] = TailMap.fit(_total(values, fills[name]), 2.0 * limit, tail=tail, body=body)
+            sums = _total(values, fills[name])
+            if n_features > 1:
+                sum_maps[name] = TailMap.fit(sums, 2.0 * limit, tail=0.25, body=0.7)
+            elif name.startswith("surprise"):
+                sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=FAR)
+            else:
+                sum_maps[name] = TailMap.fit(sums, 2.0 * limit)
         value_maps = {} if n_features == 1 else _fit_value_maps(cells, VALUE_LIMIT * limit)
         some = evenly(np.arange(n_rows), MAX_ROWS_FOR_SHARES)
         sample = cells.take(some)
