@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -39,6 +40,10 @@ class Found:
     """The number of rows that are flagged by default; None if the method flags none."""
     flagged_wrong: int | None
     flagged_doubtful: int | None
+    n_obvious: int
+    """The number of wrong rows that any detector should find; 0 if the table has no such list."""
+    top_obvious: float
+    flagged_obvious: int | None
     ranks: list[float]
     """The ranks of the wrong rows, in the order of the table; 1 is the highest."""
 
@@ -69,7 +74,8 @@ def find_errors(table: RealTable, scores: Floats, labels: npt.NDArray[Any] | Non
     A row without a score ranks last.
     """
     scores = np.where(np.isnan(scores), -np.inf, scores)
-    wrong, doubtful = (_is_one_of(rows, len(scores)) for rows in (table.wrong, table.doubtful))
+    groups = (table.wrong, table.doubtful, table.obvious)
+    wrong, doubtful, obvious = (_is_one_of(rows, len(scores)) for rows in groups)
     flagged = None if labels is None else labels == -1
     ranks = rankdata(-scores, method="average")
     return Found(
@@ -81,6 +87,9 @@ def find_errors(table: RealTable, scores: Floats, labels: npt.NDArray[Any] | Non
         n_flagged=None if flagged is None else int(flagged.sum()),
         flagged_wrong=None if flagged is None else int((flagged & wrong).sum()),
         flagged_doubtful=None if flagged is None else int((flagged & doubtful).sum()),
+        n_obvious=int(obvious.sum()),
+        top_obvious=_in_top(obvious, scores),
+        flagged_obvious=None if flagged is None else int((flagged & obvious).sum()),
         ranks=[float(rank) for rank in ranks[wrong]],
     )
 
@@ -101,6 +110,7 @@ def sample_rows(table: RealTable, max_rows: int | None, seed: int) -> RealTable:
         table.behavioral,
         {new[row]: reason for row, reason in table.wrong.items()},
         {new[row]: reason for row, reason in table.doubtful.items()},
+        frozenset(new[row] for row in table.obvious),
     )
 
 
@@ -118,7 +128,7 @@ def fill_missing(frame: Any) -> Any:
     return filled
 
 
-def _is_one_of(rows: dict[int, str], n_rows: int) -> npt.NDArray[np.bool_]:
+def _is_one_of(rows: Iterable[int], n_rows: int) -> npt.NDArray[np.bool_]:
     found = np.zeros(n_rows, dtype=np.bool_)
     found[list(rows)] = True
     return found

@@ -35,6 +35,8 @@ class RealTable:
     """The positions of wrong rows, and why they are wrong."""
     doubtful: dict[int, str]
     """The positions of rows that may be wrong, and why."""
+    obvious: frozenset[int] = frozenset()
+    """The positions of those wrong rows that any detector should find; empty if the table has no such list."""
 
 
 def real_tables() -> list[str]:
@@ -67,13 +69,15 @@ def _judge(
     wrong: Sequence[Rule],
     doubtful: Sequence[Rule] = (),
     facts: Frame | None = None,
+    obvious: Any = (),
 ) -> RealTable:
     """Applies rules: the first one that applies to a row is its reason. `facts` has columns that only reasons need."""
     facts = frame if facts is None else facts
     is_wrong = _reasons(facts, wrong)
     may_be = {row: reason for row, reason in _reasons(facts, doubtful).items() if row not in is_wrong}
     columns = frame[[*contextual, *behavioral]].reset_index(drop=True)
-    return RealTable(columns, contextual, behavioral, is_wrong, may_be)
+    is_obvious = np.flatnonzero(np.asarray(obvious, dtype=bool)).tolist()
+    return RealTable(columns, contextual, behavioral, is_wrong, may_be, frozenset(is_obvious))
 
 
 def _reasons(facts: Frame, rules: Sequence[Rule]) -> dict[int, str]:
@@ -128,7 +132,8 @@ def _weather() -> RealTable:
     doubtful = [((implied - frame["humid"]).abs() > 10, "humidity {humid:.0f} %; the dew point means {implied:.0f} %")]
     behavioral = ["temp", "dewp", "humid", "wind_speed", "pressure", "visib"]
     facts = frame.assign(implied=implied, usual=usual)
-    return _judge(frame, ["origin", "month", "hour"], behavioral, wrong, doubtful, facts)
+    obvious = wrong[0][0] | wrong[1][0]
+    return _judge(frame, ["origin", "month", "hour"], behavioral, wrong, doubtful, facts, obvious)
 
 
 def _flights() -> RealTable:
@@ -195,7 +200,8 @@ def _diamonds() -> RealTable:
     ]
     facts = frame.assign(implied=implied, density=density)
     behavioral = ["price", "depth", "table", "x", "y", "z"]
-    return _judge(frame, ["carat", "cut", "color", "clarity"], behavioral, wrong, doubtful, facts)
+    obvious = has_zero | (y > 30) | (z > 30)
+    return _judge(frame, ["carat", "cut", "color", "clarity"], behavioral, wrong, doubtful, facts, obvious)
 
 
 def _hawks() -> RealTable:
