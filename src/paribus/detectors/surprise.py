@@ -96,7 +96,7 @@ class ConditionalSurprise(ContextualDetector):
     >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
     >>> row = detector.anomaly_scores_.argmax()
     >>> {name: column[row] for name, column in weather.table.items()}
-    {'month': 'July', 'elevation': 60.0, 'zone': 'coast', 'temperature': -2.5, 'rain': 14.0, 'wind': 20.5}
+    {'month': 'December', 'elevation': 2300.0, 'zone': 'inland', 'temperature': 9.0, 'rain': 0.4, 'wind': 6.0}
     """
 
     method = surprise.METHOD
