@@ -182,7 +182,7 @@ def test_the_group_is_described_as_it_is(make: DetectorClass, seed: int) -> None
 
 @for_both
 def test_a_row_is_not_among_its_own_references_even_if_it_has_a_twin(make: DetectorClass) -> None:
-    """Tests that of two identical rows each is compared with the other, and not with itself."""
+    """Tests that a row is not compared with itself, and with an identical one only by QCAD: copies do not vouch."""
     table = mixed_table(60, missing=0.0)
     table.loc[10] = table.loc[20]
     table["name"] = [f"p{row}" for row in range(60)]
@@ -190,9 +190,9 @@ def test_a_row_is_not_among_its_own_references_even_if_it_has_a_twin(make: Detec
     for row, twin in ((10, 20), (20, 10)):
         explanation = detector.explain(row)
         assert row not in explanation.reference_positions
-        assert twin in explanation.reference_positions
+        assert (twin in explanation.reference_positions) == (make is QCAD)
         assert len(set(explanation.reference_positions.tolist())) == len(explanation.reference_positions)
-        assert f"p{twin}" in explanation.reference["name"].tolist()
+        assert (f"p{twin}" in explanation.reference["name"].tolist()) == (make is QCAD)
 
 
 @for_both

@@ -229,7 +229,7 @@ ABSURD_SURPRISE: dict[str, tuple[str, Any]] = {
     "no smoothing": ("learned/0/smoothing", None),
     "an unknown scale": ("learned/0/smoothing/shape", "sqrt"),
     "a scale that is not text": ("learned/0/smoothing/shape", ["log"]),
-    "an infinite center": ("learned/0/smoothing/center", float("inf")),
+    "an infinite center": ("learned/0/smoothing/center", 10**400),
     "a unit of 0": ("learned/0/smoothing/unit", 0.0),
     "a width below 0": ("learned/0/smoothing/width", -1.0),
     "a width that is too large": ("learned/0/smoothing/width", 1e300),
@@ -256,7 +256,7 @@ ABSURD_SURPRISE: dict[str, tuple[str, Any]] = {
     "a sum that is not a map": ("verdict/sums/evidence_both", 3),
     "a sum without a map": ("verdict/sums/evidence_both/map", None),
     "a missing value that counts nothing": ("verdict/sums/evidence_both/fills", []),
-    "a missing value that counts infinitely": ("verdict/sums/evidence_both/fills", [float("inf"), 0.0]),
+    "a missing value that counts infinitely": ("verdict/sums/evidence_both/fills", [10**400, 0.0]),
     "no values": ("verdict/values", {}),
     "values of another column": ("verdict/values/value_both", []),
     "values that are not maps": ("verdict/values/value_both", [1, 2]),
@@ -326,7 +326,7 @@ def test_no_part_of_the_state_of_conditional_surprise_can_be_left_out(
     places = [["learned", 0], ["learned", 3], ["verdict"]]
     for place in places:
         whole = _at(header, place)
-        for name, value in whole.items():
+        for name, value in list(whole.items()):
             del whole[name]
             write_members(path, surprise_members | {"header.json": json.dumps(header).encode()})
             with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):

@@ -67,8 +67,10 @@ class ScoreNull:
     def __call__(self, scores: Floats) -> Floats:
         """The evidence of scores against being ordinary; NaN where one is missing."""
         evidence = np.interp(scores, self.knots, self.evidence)
-        beyond = scores > self.knots[-1]
-        return np.asarray(np.where(beyond, self.evidence[-1] + (scores - self.knots[-1]) / self.scale, evidence))
+        # Scores of QCAD may be as large as numbers get: no probability is as small.
+        with np.errstate(over="ignore"):
+            beyond = self.evidence[-1] + (scores - self.knots[-1]) / self.scale
+        return np.asarray(np.where(scores > self.knots[-1], beyond, evidence))
 
 
 def _count_strange(descending: Floats) -> tuple[int, float]:

@@ -154,9 +154,10 @@ def _pack_judged(judged: Judged) -> Arrays:
     arrays: Arrays = {"partial_scores": judged.partial}
     if judged.kinds is not None and judged.cell_p_values is not None:
         arrays["kinds"] = np.array([KIND_NAMES.index(kind) for kind in judged.kinds], dtype=np.uint8)
-        arrays["cell_p_values"] = judged.cell_p_values
+        # One kind of NaN, so that a file that is read and saved again is the same.
+        arrays["cell_p_values"] = with_quiet_nan(judged.cell_p_values)
         if judged.cell_p_values_given_all is not None:
-            arrays["cell_p_values_given_all"] = judged.cell_p_values_given_all
+            arrays["cell_p_values_given_all"] = with_quiet_nan(judged.cell_p_values_given_all)
     return arrays
 
 
@@ -164,10 +165,11 @@ def _unpack_judged(arrays: Arrays, shape: tuple[int, int]) -> Judged:
     partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, shape))
     if (partial < 0).any() or np.isnan(partial).all():
         raise DamagedError("the scores are invalid")
-    if "kinds" not in arrays:
+    if not arrays.keys() & {"kinds", *CELL_P_VALUES}:
         return Judged(partial)
     kinds = array_of(arrays, "kinds", np.uint8, shape[:1])
-    found = [floats_of(arrays, name, shape) for name in CELL_P_VALUES if name == CELL_P_VALUES[0] or name in arrays]
+    # A single feature has no others to be given.
+    found = [floats_of(arrays, name, shape) for name in CELL_P_VALUES[: min(shape[1], 2)]]
     if (kinds >= len(KIND_NAMES)).any() or any(((each < 0) | (each > 1)).any() for each in found):
         raise DamagedError("the verdicts are invalid")
     return Judged(partial, np.array(KIND_NAMES, dtype=object)[kinds], *found)

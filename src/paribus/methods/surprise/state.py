@@ -236,7 +236,7 @@ def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
     value_names = {kind.statistic for kind in KINDS} - names if n_behavioral > 1 else set()
     stored = part.get("values", lambda value: isinstance(value, dict) and set(value) == value_names)
     value_maps = {}
-    for name in sorted(value_names):
+    for name in (kind.statistic for kind in KINDS if kind.statistic in value_names):
         if not isinstance(stored[name], list) or len(stored[name]) != n_behavioral:
             raise DamagedError("values is not what it should be")
         value_maps[name] = tuple(_unpack_value_map(each) for each in stored[name])

@@ -165,7 +165,8 @@ class Verdict:
         log_odds, beliefs, contributions = self._log_odds(cells)
         kinds = self._kinds
         # A score is minus the decimal logarithm of the probability that an ordinary row is as strange.
-        scores = self.null(log_odds) / NATS_PER_DIGIT
+        strange = (np.nan_to_num(cells.given_context) + np.nan_to_num(cells.given_all) > 0).any(axis=1)
+        scores = np.where(strange, self.null(log_odds) / NATS_PER_DIGIT, 0.0)
         shares = np.zeros_like(cells.given_context)
         for place in range(len(kinds)):
             shares += beliefs[place][:, None] * contributions[place]
@@ -331,10 +332,14 @@ def _softmax(evidence: Floats, rate: float) -> Floats:
 def _cell_shares(kind: Kind, cells: CellEvidence, evidence: Evidence, rate: float) -> Floats:
     """[row][feature]: how much of what a kind says of a row is due to each cell; 1 in all."""
     if evidence.ndim == 2:
-        return _softmax(evidence, rate)
+        # A cell without evidence, such as one of a constant column, is not what is strange, if any other has some.
+        has_some = cells.both > 0
+        return _softmax(np.where(has_some.any(axis=1, keepdims=True) & ~has_some, np.nan, evidence), rate)
     strength = np.nan_to_num(cells.given_context if kind.name == WHOLE else cells.both)
     above = np.maximum(strength - MIN_EVIDENCE, 0.0)
-    # Where no cell stands out, all do by what they have.
-    used = np.where(above.sum(axis=1, keepdims=True) > 0, above, strength + 1e-300)
+    # Where no cell stands out, all do by what they have; where none has anything, all alike.
+    used = np.where(above.sum(axis=1, keepdims=True) > 0, above, strength)
+    used = np.where(used.sum(axis=1, keepdims=True) > 0, used, cells.both > 0)
+    used = np.where(used.sum(axis=1, keepdims=True) > 0, used, 1.0)
     used = np.where(np.isnan(cells.given_context), 0.0, used)
     return np.asarray(used / np.maximum(used.sum(axis=1, keepdims=True), 1e-300))
