@@ -119,9 +119,7 @@ def test_evidence_is_the_oracles(
     plain = oracle.Shape(shape, center, unit)
     for row in np.flatnonzero(~np.isnan(values)).tolist():
         given_atoms = [atoms[0][row].tolist(), (atoms[1][row] + case.trend[row]).tolist()]
-        looks = [
-            oracle.View(each, view[2], view[3]) for each, view in zip(given_atoms, views, strict=True)
-        ]
+        looks = [oracle.View(each, view[2], view[3]) for each, view in zip(given_atoms, views, strict=True)]
         low, high = oracle.evidence(looks, plain, width, resolution * case.unit, TAIL_PROBABILITY, float(values[row]))
         assert low - 1e-4 * (1 + abs(low)) <= found[row] <= high + 1e-4 * (1 + abs(high))
 
