@@ -77,9 +77,10 @@ stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
 
-experiments: $(VENV)/.installed-experiments  ## run all experiments (four hours; resumes where it stopped)
+experiments: $(VENV)/.installed-experiments  ## run all experiments (six hours; resumes where it stopped)
 	$(BIN)/paribus bench accuracy
 	$(BIN)/paribus bench heldout
+	$(BIN)/paribus bench real
 	$(BIN)/paribus bench sensitivity
 	$(BIN)/paribus bench ablation
 	$(BIN)/paribus bench runtime

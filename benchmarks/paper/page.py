@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from paper import accuracy_page, figures, surprise_page
+from paper import accuracy_page, figures, real_page, surprise_page
 from paper.markdown import has_part, header, replace_part, row
 from paribus.evaluation import experiments
 from paribus.evaluation.results import MEASURES, Mean, Measure, Result, ResultFile
@@ -123,6 +123,8 @@ PARTS = {
     "accuracy of every method": accuracy_page.every_number,
     "accuracy of surprise": surprise_page.on_the_papers_tables,
     "heldout": surprise_page.on_heldout_tables,
+    "heldout rates": surprise_page.at_other_rates,
+    "real": real_page.known_errors,
     "runtime": runtime,
     "sensitivity": sensitivity,
     "ablation of clipping": clipping,

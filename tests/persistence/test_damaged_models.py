@@ -52,6 +52,16 @@ def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) ->
         load(model.parent / "none.paribus")
 
 
+def test_a_part_before_the_file_is_an_error(model: Path, saved: bytes) -> None:
+    """Tests a directory that seems to be nearer to the start than it is, so that parts come before the file."""
+    damaged = bytearray(saved)
+    # The offset of the directory is in the last 6 bytes, before the length of the comment.
+    damaged[-6:-2] = (int.from_bytes(saved[-6:-2], "little") + 1000).to_bytes(4, "little")
+    model.write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"m\.paribus is damaged: part '.*' is outside of the file"):
+        load(model)
+
+
 def test_truncation_and_flipped_bits_are_errors(model: Path, saved: bytes) -> None:
     """Tests that a truncated or altered file is a ValueError, or has the same content."""
     draw = random.Random(0)

@@ -35,7 +35,7 @@ BUNDLED = {
         behavioral=["temperature", "rain", "wind"],
         categorical=["month", "zone"],
         n_anomalies=None,
-        description="2,000 days of weather in a made-up mountain country, five of them strange for their place.",
+        description="2,000 days of weather in a fictional mountain country, five of them unusual in their context.",
     ),
 }
 

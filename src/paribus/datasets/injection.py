@@ -22,6 +22,8 @@ MIN_PERTURBATION, MAX_PERTURBATION = 0.1, 0.5
 SMALL_PERTURBATION = 0.05, 0.15
 # Kuo et al. scale the feature to [18, 30] and add up to 50.
 MAX_SHIFT = 50 / (30 - 18)
+# The unit mistakes: a decimal place too far, and inches instead of centimeters.
+SCALE_FACTORS = 10.0, 1 / 2.54
 # Song et al. take the farthest of this many other rows, or of a quarter of the rows if that is less.
 SWAP_CANDIDATES = 50
 
@@ -44,11 +46,13 @@ def inject(
     quarter of the table if that is less), the row gets the behavior of the one whose scaled behavior is farthest from
     its own. "shift" is that of Kuo et al. (2018): a number drawn uniformly from [0, 50 / 12] is added to each scaled
     value, which corresponds to their [0, 50] on a scale from 18 to 30. "single" perturbs one randomly drawn behavioral
-    feature of each row. "small" perturbs all of them by 0.05 to 0.15.
+    feature of each row. "small" perturbs all of them by 0.05 to 0.15. "common" adds one number, drawn as for "perturb",
+    to all scaled values of a row. "scale" is a unit mistake: one randomly drawn value of each row that is not 0 is
+    multiplied by 10 or divided by 2.54.
 
     As in the paper, rows are replaced rather than added, and values are not clipped to the original range. The result
     is in the units of the table; scaled to [0, 1] by the original range, it is that of the paper. Missing values stay
-    missing, constant features stay constant, and rows without any other value are not drawn.
+    missing, constant features stay constant, and rows without a value that the scheme can change are not drawn.
 
     Parameters
     ----------
@@ -61,7 +65,7 @@ def inject(
     seed : int
         The seed of the random draws.
     scheme : str
-        "perturb", "swap", "shift", "single" or "small".
+        "perturb", "swap", "shift", "single", "small", "common" or "scale".
 
     Returns
     -------
@@ -89,7 +93,10 @@ def inject(
     positions = assign_roles(read, contextual, behavioral, None).behavioral  # type: ignore[arg-type]  # refuses None
     behavior = encode_behavior(read, positions)
     ranges = column_ranges(behavior)
-    eligible = np.flatnonzero((~np.isnan(behavior) & (ranges > 0)).any(axis=1))
+    changeable = ~np.isnan(behavior) & (ranges > 0)
+    if scheme == "scale":
+        changeable &= behavior != 0
+    eligible = np.flatnonzero(changeable.any(axis=1))
     if n is None:
         raise ValueError("n is not given: set it to the number of rows to change, as in n=20")
     check_whole_number("n", n, 0, len(eligible))
@@ -121,10 +128,25 @@ def _small(random: np.random.RandomState, behavior: Floats, ranges: Floats, chos
 
 def _single(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
     perturbed = _perturb(random, behavior, ranges, chosen)
-    # Features that are missing or constant are never drawn.
-    wish = np.where(np.isnan(perturbed) | (ranges <= 0), -1.0, random.uniform(size=perturbed.shape))
-    is_drawn = wish == wish.max(axis=1, keepdims=True)
+    is_drawn = _draw_one(random, ~np.isnan(perturbed) & (ranges > 0))
     return np.where(is_drawn, perturbed, behavior[chosen])
+
+
+def _draw_one(random: np.random.RandomState, changeable: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """A random one of the features of each row that can be changed."""
+    wish = np.where(changeable, random.uniform(size=changeable.shape), -1.0)
+    return np.asarray(wish == wish.max(axis=1, keepdims=True))
+
+
+def _common(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    size = random.uniform(MIN_PERTURBATION, MAX_PERTURBATION, size=(len(chosen), 1))
+    return behavior[chosen] + np.where(random.randint(2, size=size.shape) == 1, size, -size) * ranges
+
+
+def _scale(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
+    old = behavior[chosen]
+    is_drawn = _draw_one(random, ~np.isnan(old) & (ranges > 0) & (old != 0))
+    return np.where(is_drawn, old * random.choice(SCALE_FACTORS, size=(len(chosen), 1)), old)
 
 
 def _shift(random: np.random.RandomState, behavior: Floats, ranges: Floats, chosen: Rows) -> Floats:
@@ -153,6 +175,8 @@ SCHEMES: dict[str, Callable[[np.random.RandomState, Floats, Floats, Rows], Float
     "shift": _shift,
     "single": _single,
     "small": _small,
+    "common": _common,
+    "scale": _scale,
 }
 
 

@@ -97,8 +97,8 @@ class QCAD(ContextualDetector):
     >>> weather = datasets.load("weather")
     >>> detector = QCAD(contextual=["month", "elevation", "zone"], behavioral=["temperature", "rain", "wind"])
     >>> detector = detector.fit(weather.table)
-    >>> strangest = detector.anomaly_scores_.argmax()
-    >>> {name: column[strangest] for name, column in weather.table.items()}
+    >>> row = detector.anomaly_scores_.argmax()
+    >>> {name: column[row] for name, column in weather.table.items()}
     {'month': 'December', 'elevation': 2300.0, 'zone': 'inland', 'temperature': 9.0, 'rain': 0.4, 'wind': 6.0}
     """
 

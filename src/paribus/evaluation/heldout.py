@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,30 +11,38 @@ from paribus._common.arrays import Floats
 from paribus.datasets import Dataset
 
 N_ROWS = 1000
-ANOMALY_RATE = 0.04
 SEED = 20_261
-SCHEMES = ("perturb", "swap", "shift", "single", "small")
+SCHEMES = ("perturb", "swap", "shift", "single", "small", "common", "scale")
 """The injection schemes; see `datasets.inject`."""
+RATES = {"1 %": 0.01, "4 %": 0.04, "10 %": 0.1}
+"""The shares of anomalies, by their names."""
+USUAL_RATE = "4 %"
+"""The share of anomalies that names do not mention."""
 BETWEEN = " / "
-"""The separator between the name of a table and the name of a scheme."""
+"""The separator between the name of a table, the name of a scheme and an unusual rate."""
 
 
-def heldout_sets() -> list[str]:
-    """The names of all combinations of a table and an injection scheme."""
-    return [f"{name}{BETWEEN}{scheme}" for name in (*GENERATED, *SHIPPED) for scheme in SCHEMES]
+def heldout_sets(rate: str = USUAL_RATE) -> list[str]:
+    """The names of all combinations of a table and an injection scheme at a rate.
+
+    >>> heldout_sets()[0], heldout_sets("1 %")[0]
+    ('uneven noise / perturb', 'uneven noise / perturb / 1 %')
+    """
+    end = "" if rate == USUAL_RATE else f"{BETWEEN}{rate}"
+    return [f"{name}{BETWEEN}{scheme}{end}" for name in (*GENERATED, *SHIPPED) for scheme in SCHEMES]
 
 
 def load_heldout(name: str) -> tuple[Dataset, str]:
     """Loads a table, and returns it with its injection scheme.
 
-    >>> data, scheme = load_heldout("two branches / swap")
+    >>> data, scheme = load_heldout("two branches / swap / 1 %")
     >>> data.n_rows, data.n_anomalies, scheme
-    (1000, 40, 'swap')
+    (1000, 10, 'swap')
     """
-    table, scheme = name.split(BETWEEN)
-    if table in GENERATED:
-        return _dataset(table, *GENERATED[table](np.random.default_rng(SEED))), scheme
-    return _shipped(table), scheme
+    table, scheme, *rest = name.split(BETWEEN)
+    rate = rest[0] if rest else USUAL_RATE
+    data = _generated(table) if table in GENERATED else _shipped(table)
+    return replace(data, n_anomalies=round(RATES[rate] * data.n_rows)), scheme
 
 
 def _dataset(name: str, context: dict[str, Floats], behavior: dict[str, Floats], categorical: list[str]) -> Dataset:
@@ -44,10 +53,14 @@ def _dataset(name: str, context: dict[str, Floats], behavior: dict[str, Floats],
         contextual=list(context),
         behavioral=list(behavior),
         categorical=categorical,
-        n_anomalies=max(5, round(ANOMALY_RATE * n_rows)),
+        n_anomalies=round(RATES[USUAL_RATE] * n_rows),
         description="held out",
         table={column: values.tolist() for column, values in (context | behavior).items()},
     )
+
+
+def _generated(name: str) -> Dataset:
+    return _dataset(name, *GENERATED[name](np.random.default_rng(SEED)))
 
 
 Generated = tuple[dict[str, Floats], dict[str, Floats], list[str]]

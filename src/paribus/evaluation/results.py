@@ -56,6 +56,8 @@ class Result:
     """The versions of the packages that results depend on."""
     machine: dict[str, Any] = field(default_factory=dict)
     """The properties of the machine that the duration depends on."""
+    found: dict[str, Any] = field(default_factory=dict)
+    """The measures of the experiment "real": the fields of `real.Found`."""
 
     def to_line(self) -> str:
         """The result as a line of a result file."""

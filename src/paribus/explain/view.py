@@ -54,7 +54,7 @@ class FittedView:
     full_partial_score: float
     """The partial score at which the bar of a feature is full."""
     full_score: str
-    """What a partial score of 100 means."""
+    """What scores mean and how they are made up, in words."""
     citation: str
     """The method and who published it, in a sentence."""
     _fitted: Fitted = field(repr=False)

@@ -143,6 +143,6 @@ class Method:
     full_partial_score: float
     """The partial score at which the bar of a feature is full."""
     full_score: Callable[[Any, int], str]
-    """Returns what a partial score of 100 means, given the state and the number of behavioral features."""
+    """Returns what scores mean and how they are made up, given the state and the number of behavioral features."""
     citation: str
     """A sentence that names the method and its publication."""

@@ -12,14 +12,14 @@ from paribus._common.arrays import Floats
 BODY = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25)
 STEP = 0.7
 # A knot needs so many rows beyond it, or its place says little.
-MIN_ROWS = 2
+MIN_ROWS = 8
 # Anomalies are counted beyond the score that ordinary rows would exceed with this probability, if their tail went on as
 # the body ends.
 FAR = 0.005
 MIN_EXPECTED = 5.0
 N_ROUNDS = 10
 # So many stretches between knots say how the tail goes on.
-N_BEFORE = 3
+N_BEFORE = 4
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,9 @@ def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
     if sum(member.file_size for member in members) > size:
         raise DamagedError("the parts are larger than the file")
     for member in members:
+        # A damaged directory can place a part before the file, where seeking raises an OSError.
+        if not 0 <= member.header_offset < size:
+            raise DamagedError(f"part {member.filename!r} is outside of the file")
         if member.filename == HEADER and member.file_size > MAX_HEADER_SIZE:
             raise DamagedError("the header is too long")
         plain = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1

@@ -20,7 +20,11 @@ def _compared_with(noun: str, n_reference: int) -> str:
 
 def _full_score(state: QcadState, n_behavioral: int) -> str:
     is_capped = n_behavioral > 1 and state.clip is not None
-    return f"{'100, the maximum,' if is_capped else '100 or more'} is far outside of what comparable rows show"
+    far = "100, the maximum," if is_capped else "100 or more"
+    return (
+        f"0 is as expected, and {far} is far outside of what comparable rows show; "
+        "it is the mean of one partial score per behavioral column"
+    )
 
 
 METHOD = Method(

@@ -37,7 +37,10 @@ def _compared_with(noun: str, n_reference: int) -> str:
 
 
 def _full_score(state: SurpriseState, n_behavioral: int) -> str:
-    return "a score of 3 means that 1 in 1,000 ordinary rows would be as strange, 6 that 1 in a million would be"
+    return (
+        "3 means that 1 in 1,000 ordinary rows would be as strange, 6 that 1 in a million would be; "
+        "it is the sum of one partial score per behavioral column"
+    )
 
 
 METHOD = Method(

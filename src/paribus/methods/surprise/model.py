@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -140,6 +141,9 @@ class SurpriseModel:
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
         asked = self._asked(rows)
+        own = self._context[rows.fitted]
+        is_same = ((rows.context == own) | (np.isnan(rows.context) & np.isnan(own))).all(axis=1)
+        asked = replace(asked, is_elsewhere=(rows.fitted >= 0) & ~is_same)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):
             for row, density in enumerate(column.densities(asked)):

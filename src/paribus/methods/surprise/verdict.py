@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +23,8 @@ CAP, BEYOND_CAP = 3.0, 0.05
 # Rows that are enough to learn how common each kind is.
 MAX_ROWS_FOR_SHARES = 50_000
 N_ROUNDS = 60
+# Rows that are judged at a time.
+BLOCK_SIZE = 65_536
 # Before the table has a say: the share of rows of each kind, as if so many rows had been seen, ...
 PRIOR_SHARE, PRIOR_ROWS = 0.01, 5.0
 # ... and the rate of the evidence of strange cells, as if so many had been seen. Ordinary cells have a rate of 1.
@@ -51,6 +55,11 @@ class CellEvidence:
     def both(self) -> Floats:
         """The mean of the evidence given the context and given all."""
         return np.asarray((self.given_context + self.given_all) / 2.0)
+
+    def blocks(self) -> Iterator[CellEvidence]:
+        """The same, some rows at a time, so that what is computed from them takes little memory."""
+        for begin in range(0, max(len(self.given_context), 1), BLOCK_SIZE):
+            yield self.take(slice(begin, begin + BLOCK_SIZE))
 
     def take(self, rows: Any) -> CellEvidence:
         """The same for some of the rows."""
@@ -134,10 +143,15 @@ class Verdict:
         """Learns from the rows of the fitted table, each judged by what has not seen it."""
         n_rows, n_features = cells.given_context.shape
         limit = float(np.log(n_rows))
+        # Enough rows for the maps and shares; all of them tell what a score is worth.
+        sample = cells.take(evenly(np.arange(n_rows), MAX_ROWS_FOR_SHARES))
         fills: dict[str, Floats] = {}
         sum_maps: dict[str, TailMap] = {}
-        for name, values in _sums(cells).items():
-            fills[name] = np.nan_to_num(np.nanmedian(values, axis=0)) if n_rows else np.zeros(n_features)
+        for name, values in _sums(sample).items():
+            with warnings.catch_warnings():
+                # A column without values in the sample has no median.
+                warnings.simplefilter("ignore", RuntimeWarning)
+                fills[name] = np.nan_to_num(np.nanmedian(values, axis=0))
             # Sums over a row are more even than cells: their body says more about their tail.
             sums = _total(values, fills[name])
             if n_features > 1:
@@ -146,13 +160,11 @@ class Verdict:
                 sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=FAR)
             else:
                 sum_maps[name] = TailMap.fit(sums, 2.0 * limit)
-        value_maps = {} if n_features == 1 else _fit_value_maps(cells, VALUE_LIMIT * limit)
-        some = evenly(np.arange(n_rows), MAX_ROWS_FOR_SHARES)
-        sample = cells.take(some)
+        value_maps = {} if n_features == 1 else _fit_value_maps(sample, VALUE_LIMIT * limit)
         kinds = [kind for kind in KINDS if kind.statistic in sum_maps or value_maps]
         shares, rates = _learn_shares(_evidence_of_kinds(sample, kinds, sum_maps, value_maps, fills))
         undecided = cls(sum_maps, value_maps, fills, shares, rates, ScoreNull(np.zeros(1), np.zeros(1), 1.0))
-        odds = undecided._log_odds(cells)[0]
+        odds = np.concatenate([undecided._log_odds(block)[0] for block in cells.blocks()])
         has_values = ~np.isnan(cells.given_context).all(axis=1)
         return cls(sum_maps, value_maps, fills, shares, rates, ScoreNull.fit(odds[has_values]))
 
@@ -162,6 +174,10 @@ class Verdict:
 
     def judge(self, cells: CellEvidence) -> Judgement:
         """Scores, kinds and parts of rows."""
+        found = [self._judge_block(block) for block in cells.blocks()]
+        return Judgement(np.concatenate([each.parts for each in found]), np.concatenate([each.kinds for each in found]))
+
+    def _judge_block(self, cells: CellEvidence) -> Judgement:
         log_odds, beliefs, contributions = self._log_odds(cells)
         kinds = self._kinds
         # A score is minus the decimal logarithm of the probability that an ordinary row is as strange.

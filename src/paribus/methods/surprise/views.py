@@ -51,10 +51,13 @@ class Asked:
     """The fitted row that each one is, or -1."""
     n_threads: int = 1
     tick: Tick | None = None
+    is_elsewhere: npt.NDArray[np.bool_] | None = None
+    """Whether each row is in another context than the fitted row, which is only left out; None if none is."""
 
     def take(self, places: Positions) -> Asked:
         """Some of the rows."""
-        return Asked(self.rows[places], self.fitted[places], self.n_threads)
+        is_elsewhere = None if self.is_elsewhere is None else self.is_elsewhere[places]
+        return Asked(self.rows[places], self.fitted[places], self.n_threads, is_elsewhere=is_elsewhere)
 
 
 def find_originals(first_equal: Positions) -> Positions:
@@ -171,6 +174,8 @@ class ForestView:
             return None
         expected = self.trend.predict(asked.rows[:, self._features])
         own = asked.fitted >= 0
+        if asked.is_elsewhere is not None:
+            own &= ~asked.is_elsewhere
         seen = asked.fitted[own]
         without = self._column[seen] - self.distances[seen]
         expected[own] = np.where(np.isnan(without), expected[own], without)

@@ -48,7 +48,7 @@ class Summary:
     compared_with: str
     """What a row is compared with."""
     full_score: str
-    """What a partial score of 100 means."""
+    """What scores mean and how they are made up, in words."""
     n_neighbors: int | None
     """The number of rows that each row is compared with; None if the method has no fixed number."""
     n_flagged: int

@@ -7,6 +7,7 @@ import itertools
 import math
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
@@ -179,6 +180,7 @@ def text_width(words: str, size: float) -> float:
     return size * sum(_letter_width(letter) for letter in words)
 
 
+@lru_cache(maxsize=4096)
 def _letter_width(letter: str) -> float:
     if unicodedata.combining(letter):
         return 0.0
@@ -195,7 +197,11 @@ def fitted(words: str, width: float, size: float) -> str:
     >>> fitted("a very long category", 60, 12)
     'a ve…ry'
     """
-    line = plain(words, MAX_LETTERS)
+    return _fitted(plain(words, MAX_LETTERS), width, size)
+
+
+@lru_cache(maxsize=1024)
+def _fitted(line: str, width: float, size: float) -> str:
     # Bisection works because a shorter text is never wider.
     n_letters = bisect.bisect_left(
         range(len(line), 1, -1), True, key=lambda n: text_width(shortened(line, n), size) <= width
