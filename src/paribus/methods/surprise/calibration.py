@@ -43,8 +43,8 @@ class TailMap:
         measured. If the tail is heavier from there to the probability `far`, the scale is the one measured there.
 
         >>> values = np.random.default_rng(0).exponential(size=5000)
-        >>> TailMap.fit(values, limit=8.5)(np.array([0.0, 1.0, 5.0, 50.0])).round(1)
-        array([ 0. ,  1. ,  5.1, 19.5])
+        >>> TailMap.fit(values, limit=8.5)(np.array([0.5, 1.0, 5.0, 50.0])).round(1)
+        array([ 0.5,  1. ,  5. , 19.5])
         """
         descending = -np.sort(-values[~np.isnan(values)])
         n = len(descending)
