@@ -226,7 +226,9 @@ def test_scores_stay_in_their_column(open_page: OpenPage) -> None:
     page = open_page("long")
     page.evaluate("document.querySelector('.score').textContent = '999,999.9'")
     assert page.evaluate("[...document.querySelectorAll('.score')].every(it => it.scrollWidth <= it.clientWidth)")
-    assert max(_scores(page)[1:]) >= 1e4
+    if "The method is QCAD" in page.content():
+        # Scores that are probabilities do not get that large.
+        assert max(_scores(page)[1:]) >= 1e4
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

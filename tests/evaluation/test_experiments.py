@@ -47,10 +47,7 @@ NAMES = [summary.name for summary in experiments.paper_sets()]
 UNSEEN = heldout_sets()
 PLANS = {
     "accuracy": list(experiments.accuracy_tasks(experiments.COMPARED, NAMES)),
-    "heldout": [
-        *experiments.heldout_tasks(experiments.COMPARED, UNSEEN),
-        *experiments.rate_tasks(experiments.COMPARED),
-    ],
+    "heldout": list(experiments.heldout_tasks(experiments.COMPARED, UNSEEN)),
     "sensitivity": list(experiments.sensitivity_tasks(experiments.STUDIED_SETS)),
     "ablation": list(experiments.ablation_tasks(experiments.STUDIED_SETS)),
     "runtime": list(experiments.runtime_tasks(experiments.RUNTIME_METHODS)),
