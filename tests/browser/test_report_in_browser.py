@@ -221,6 +221,7 @@ def test_wide_tables_say_that_they_scroll(open_page: OpenPage) -> None:
     assert words.evaluate("it => it.scrollWidth <= it.clientWidth")
 
 
+@pytest.mark.parametrize("reports", ["qcad"], indirect=True)  # Scores of the other method are probabilities in digits.
 def test_scores_stay_in_their_column(open_page: OpenPage) -> None:
     """Tests that the largest number that is written in full fits, and that a larger one is shortened."""
     page = open_page("long")
