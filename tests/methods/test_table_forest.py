@@ -20,7 +20,8 @@ Array = np.ndarray[Any, Any]
 def make_table(seed: int, n_rows: int, n_values: int | None = None) -> tuple[Array, Array, Array]:
     """Columns [feature][row] of numbers, numbers with gaps and categories, which are categorical, and a target.
 
-    The target is one of whole numbers that differ, so that no two splits are worth the same by chance.
+    The target is one of numbers that differ, by fractions too, so that no two splits or categories are worth the same
+    by chance.
     """
     random = np.random.default_rng(seed)
     columns = random.normal(size=(4, n_rows))
@@ -29,7 +30,8 @@ def make_table(seed: int, n_rows: int, n_values: int | None = None) -> tuple[Arr
     columns[1, random.random(n_rows) < 0.2] = np.nan
     columns[3] = random.integers(5, size=n_rows)
     columns[3, random.random(n_rows) < 0.1] = np.nan
-    target = random.permutation(n_rows) * 1.0 + np.where(columns[0] > 0, n_rows, 0.0)
+    target = random.permutation(n_rows) + random.integers(2**20, size=n_rows) / 2.0**21
+    target += np.where(columns[0] > 0, n_rows, 0.0)
     return columns, np.array([0, 0, 0, 1], dtype=np.uint8), target
 
 
