@@ -221,7 +221,7 @@ def _unpack_smoothing(part: Fields, n_views: int) -> ColumnSmoothing:
 
 def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
     names = {kind.statistic for kind in KINDS if not kind.statistic.startswith("value")}
-    expected = names if n_behavioral > 1 else {name for name in names if name.endswith("context")}
+    expected = names if n_behavioral > 1 else {"surprise_context"}
     sums = part.get("sums", lambda value: isinstance(value, dict) and set(value) == expected)
     sum_maps, fills = {}, {}
     for kind in KINDS:

@@ -156,10 +156,8 @@ class Verdict:
             sums = _total(values, fills[name])
             if n_features > 1:
                 sum_maps[name] = TailMap.fit(sums, 2.0 * limit, tail=0.25, body=0.7)
-            elif name.startswith("surprise"):
-                sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=FAR)
             else:
-                sum_maps[name] = TailMap.fit(sums, 2.0 * limit)
+                sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=FAR)
         value_maps = {} if n_features == 1 else _fit_value_maps(sample, VALUE_LIMIT * limit)
         kinds = [kind for kind in KINDS if kind.statistic in sum_maps or value_maps]
         shares, rates = _learn_shares(_evidence_of_kinds(sample, kinds, sum_maps, value_maps, fills))
@@ -237,7 +235,7 @@ def _sums(cells: CellEvidence) -> dict[str, Floats]:
     """What is summed over a row: [row][feature] each. Given all there is something only with several features."""
     if cells.given_context.shape[1] == 1:
         # There are no others that a surprise could outvote.
-        return {"surprise_context": cells.surprise_given_context, "evidence_context": cells.given_context}
+        return {"surprise_context": cells.surprise_given_context}
     alone = capped(cells.surprise_given_context)
     return {
         "surprise_context": alone,
