@@ -212,7 +212,7 @@ def test_every_source_gives_the_same_result(days: Path, tmp_path: Path) -> None:
     for row in rows:
         row |= {name: float(row[name]) for name in ("elevation", "temperature", "rain", "wind")}
     (tmp_path / "d.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(days.read_bytes()))
+    (tmp_path / "d.csv.gz").write_bytes(gzip.compress(days.read_bytes(), mtime=0))
     import pyarrow as pa
 
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "d.parquet")
@@ -546,7 +546,7 @@ def test_public_names_are_found_when_needed() -> None:
 
 def test_gzip_through_a_pipe(days: Path) -> None:
     """Tests that a compressed table can be read from standard input."""
-    packed = gzip.compress(days.read_bytes())
+    packed = gzip.compress(days.read_bytes(), mtime=0)
     command = [COMMAND, "detect", "-", "-c", "month,elevation,zone", "-b", "temperature", "--n-trees", "2"]
     result = subprocess.run(command, input=packed, capture_output=True, check=False)
     assert result.returncode == 0, result.stderr
