@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 
+# Values beyond the central 90 % by more than this many of its widths are far out.
+MAX_REACH = 1.5
+
 Number = TypeVar("Number", np.float64, np.int64)
 
 
@@ -45,6 +48,21 @@ def evenly(values: npt.NDArray[Number], max_count: int) -> npt.NDArray[Number]:
 def mean_deviation(values: Floats) -> float:
     """The mean absolute deviation from the mean."""
     return float(np.abs(values - values.mean()).mean())
+
+
+def reach(values: Floats) -> tuple[float, float]:
+    """The bounds beyond which values are far out, however far; no value may be missing.
+
+    >>> reach(np.append(np.arange(101.0), 1e9)), reach(np.append(np.zeros(99), 3.0))
+    ((-131.3, 232.3), (-12.0, 12.0))
+    """
+    low, high = np.percentile(values, [5.0, 95.0])
+    if low == high and (others := values[values != low]).size:
+        # Nearly all values are one: the others say how far is far, but for the farthest of them.
+        usual = float(np.percentile(np.abs(others - low), 90.0, method="lower"))
+        low, high = low - usual, high + usual
+    width = high - low
+    return float(low - MAX_REACH * width), float(high + MAX_REACH * width)
 
 
 def density(percentiles: Floats, at: Floats) -> Floats:

@@ -12,11 +12,13 @@ from paribus._common.arrays import Floats
 BODY = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25)
 STEP = 0.7
 # A knot needs so many rows beyond it, or its place says little.
-MIN_ROWS = 8
+MIN_ROWS = 12
+# Where anomalies were counted, the tail is followed no further than to this probability, and goes on as it is there.
+END = 0.1
 # Anomalies are counted beyond the score that ordinary rows would exceed with this probability, if their tail went on as
 # the body ends.
-FAR = 0.005
-MIN_EXPECTED = 5.0
+FAR = 0.002
+MIN_EXPECTED = 3.0
 N_ROUNDS = 10
 # So many stretches between knots say how the tail goes on.
 N_BEFORE = 4
@@ -47,21 +49,16 @@ class ScoreNull:
         array([0.001])
         """
         descending = -np.sort(-scores[~np.isnan(scores)])
-        n_strange, far = _count_strange(descending)
+        n_strange = _count_strange(descending)
         ordinary = descending[n_strange:]
         n = len(ordinary)
-        levels, knots = list(BODY), list(_quantiles(ordinary, np.array(BODY)))
-        level = BODY[-1] * STEP
-        while level * n >= MIN_ROWS:
-            knot = float(ordinary[int(level * n)])
-            if n_strange and knot > far:
-                break
-            levels.append(level)
-            knots.append(knot)
-            level *= STEP
-        evidence, places = -np.log(np.array(levels)), np.array(knots)
-        scale = _slope(places, evidence, N_BEFORE)
-        distinct, first = np.unique(places, return_index=True)
+        levels = list(BODY)
+        lowest = max(MIN_ROWS / n, END if n_strange else 0.0)
+        while levels[-1] * STEP >= lowest:
+            levels.append(levels[-1] * STEP)
+        evidence, knots = -np.log(np.array(levels)), _quantiles(ordinary, np.array(levels))
+        scale = _slope(knots, evidence, N_BEFORE)
+        distinct, first = np.unique(knots, return_index=True)
         return cls(distinct, evidence[first], scale)
 
     def __call__(self, scores: Floats) -> Floats:
@@ -73,9 +70,9 @@ class ScoreNull:
         return np.asarray(np.where(scores > self.knots[-1], beyond, evidence))
 
 
-def _count_strange(descending: Floats) -> tuple[int, float]:
-    """How many rows score far higher than ordinary ones would, and from where on that is counted."""
-    n_strange, far = 0, np.inf
+def _count_strange(descending: Floats) -> int:
+    """How many rows score far higher than ordinary ones would."""
+    n_strange = 0
     for _ in range(N_ROUNDS):
         ordinary = descending[n_strange:]
         n = len(ordinary)
@@ -84,7 +81,7 @@ def _count_strange(descending: Floats) -> tuple[int, float]:
         places = _quantiles(ordinary, body)
         if places[-1] <= places[0] or level >= body[-1]:
             # Scores that are nearly all alike: there is no scale to say what is far.
-            return 0, np.inf
+            return 0
         slope = (places[-1] - places[0]) / np.log(body[0] / body[-1])
         far = float(places[-1] + slope * np.log(body[-1] / level))
         expected = level * n
@@ -93,7 +90,7 @@ def _count_strange(descending: Floats) -> tuple[int, float]:
         if found == n_strange:
             break
         n_strange = min(found, len(descending) // 2)
-    return n_strange, far
+    return n_strange
 
 
 def _quantiles(descending: Floats, levels: Floats) -> Floats:

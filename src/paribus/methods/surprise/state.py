@@ -134,6 +134,8 @@ def _pack_learned(learned: Learned) -> dict[str, Any]:
         else {
             "constant": trend.constant,
             "centers": trend.centers.tolist(),
+            "lowest": trend.lowest.tolist(),
+            "highest": trend.highest.tolist(),
             "slopes": trend.slopes.tolist(),
             "amounts": [None if amounts is None else amounts.tolist() for amounts in trend.amounts],
         },
@@ -301,8 +303,16 @@ def _unpack_trend(part: Fields, categorical: npt.NDArray[np.uint8]) -> LinearTre
         if (each is not None) != bool(is_category):
             raise DamagedError("amounts is not what it should be")
         amounts.append(None if each is None else _numbers(Fields({"amounts": each}), "amounts", 0, 10**6))
+    lowest, highest = _numbers(part, "lowest", n, n), _numbers(part, "highest", n, n)
+    if (lowest > highest).any():
+        raise DamagedError("lowest is not what it should be")
     return LinearTrend(
-        float(part.get("constant", is_finite)), _numbers(part, "centers", n, n), _numbers(part, "slopes", n, n), amounts
+        float(part.get("constant", is_finite)),
+        _numbers(part, "centers", n, n),
+        lowest,
+        highest,
+        _numbers(part, "slopes", n, n),
+        amounts,
     )
 
 

@@ -9,11 +9,12 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from paribus._common.arrays import Floats
+from paribus._common.statistics import reach
 
 # More rows than this make the line no better.
-MOST_ROWS = 50_000
+MAX_ROWS = 50_000
 # Columns of more categories are left to the forests.
-MOST_CATEGORIES = 50
+MAX_CATEGORIES = 50
 # Huber's bound: residuals count less beyond so many deviations. At a normal distribution little is lost by it.
 HUBER = 1.345
 N_ROUNDS = 8
@@ -22,20 +23,24 @@ RIDGE = 1.0
 # Deviations per median absolute one, at a normal distribution.
 NORMAL_MAD = 1.4826
 # A row with more say in its own prediction than this is not left out any further.
-MOST_LEVERAGE = 0.9
+MAX_LEVERAGE = 0.9
 
 
 @dataclass(frozen=True)
 class LinearTrend:
     """The sum of a constant and what each column adds.
 
-    A number adds its slope times its distance from the centre, a category its own amount, and what is missing nothing.
+    A number adds its slope times its distance from the center, a category its own amount, and what is missing nothing.
     Sums run column by column, so that a row's prediction does not depend on the rows around it.
     """
 
     constant: float
     centers: Floats
     """By column."""
+    lowest: Floats
+    """By column: numbers below it count as if they were there, so that a gross value does not steer the line."""
+    highest: Floats
+    """By column: numbers above it count as if they were there."""
     slopes: Floats
     """By column: per unit of a number; 0 for categories."""
     amounts: list[Floats | None]
@@ -48,7 +53,8 @@ class LinearTrend:
             values = rows[:, column]
             known = ~np.isnan(values)
             if amounts is None:
-                expected += np.where(known, (values - self.centers[column]) * self.slopes[column], 0.0)
+                near = np.clip(values, self.lowest[column], self.highest[column])
+                expected += np.where(known, (near - self.centers[column]) * self.slopes[column], 0.0)
             else:
                 code = np.where(known & (values < len(amounts)), values, len(amounts)).astype(np.int64)
                 expected += np.append(amounts, 0.0)[code]
@@ -68,7 +74,7 @@ def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) 
     array([300.])
     """
     known = np.flatnonzero(~np.isnan(target))
-    used = known[:: -(-len(known) // MOST_ROWS)]
+    used = known[:: -(-len(known) // MAX_ROWS)]
     design = _Design(rows[used], categorical)
     with threadpool_limits(1):
         # One thread: sums must not depend on the number of cores.
@@ -77,7 +83,7 @@ def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) 
         leverage = (matrix @ inverse * matrix).sum(axis=1) * counts
     trend = design.trend(coefficients)
     residuals = target - trend.predict(rows)
-    residuals[used] /= 1.0 - np.minimum(leverage, MOST_LEVERAGE)
+    residuals[used] /= 1.0 - np.minimum(leverage, MAX_LEVERAGE)
     return trend, residuals
 
 
@@ -107,6 +113,7 @@ class _Design:
     def __init__(self, rows: Floats, categorical: npt.NDArray[np.uint8]) -> None:
         n_columns = rows.shape[1]
         self.centers, self.deviations = np.zeros(n_columns), np.zeros(n_columns)
+        self.lowest, self.highest = np.zeros(n_columns), np.zeros(n_columns)
         self.n_codes = np.zeros(n_columns, dtype=np.int64)
         self.is_category = categorical.astype(bool)
         for column in range(n_columns):
@@ -116,13 +123,15 @@ class _Design:
                 continue
             if self.is_category[column]:
                 n_codes = int(values.max()) + 1
-                self.n_codes[column] = n_codes if n_codes <= MOST_CATEGORIES else 0
+                self.n_codes[column] = n_codes if n_codes <= MAX_CATEGORIES else 0
             else:
-                with np.errstate(over="ignore"):
-                    deviation = float(values.std())
+                low, high = self.lowest[column], self.highest[column] = reach(values)
+                near = np.clip(values, low, high)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    center, deviation = float(near.mean()), float(near.std())
                 # Numbers whose squares are beyond all numbers are left to the forests.
-                self.deviations[column] = deviation if np.isfinite(deviation) else 0.0
-                self.centers[column] = values.mean()
+                if np.isfinite(center) and np.isfinite(deviation):
+                    self.centers[column], self.deviations[column] = center, deviation
 
     def matrix(self, rows: Floats) -> Floats:
         """Rows x coefficients, the constant first."""
@@ -132,7 +141,8 @@ class _Design:
             if self.is_category[column]:
                 parts.append((values == np.arange(self.n_codes[column])).astype(np.float64))
             elif self.deviations[column] > 0:
-                parts.append(np.nan_to_num((values - self.centers[column]) / self.deviations[column]))
+                near = np.clip(values, self.lowest[column], self.highest[column])
+                parts.append(np.nan_to_num((near - self.centers[column]) / self.deviations[column]))
         return np.hstack(parts)
 
     def trend(self, coefficients: Floats) -> LinearTrend:
@@ -149,4 +159,4 @@ class _Design:
             if self.deviations[column] > 0:
                 slopes[column] = coefficients[place] / self.deviations[column]
                 place += 1
-        return LinearTrend(float(coefficients[0]), self.centers, slopes, amounts)
+        return LinearTrend(float(coefficients[0]), self.centers, self.lowest, self.highest, slopes, amounts)

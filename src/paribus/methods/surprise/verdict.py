@@ -26,14 +26,14 @@ N_ROUNDS = 60
 # Rows that are judged at a time.
 BLOCK_SIZE = 65_536
 # Before the table has a say: the share of rows of each kind, as if so many rows had been seen, ...
-PRIOR_SHARE, PRIOR_ROWS = 0.01, 5.0
+PRIOR_SHARE, PRIOR_ROWS = 0.01, 50.0
 # ... and the rate of the evidence of strange cells, as if so many had been seen. Ordinary cells have a rate of 1.
 PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
 MIN_RATE, MAX_RATE = 0.03, 0.6
 # The tail of surprises is looked at up to this probability: that of a skewed or heavy-tailed column is heavy.
 FAR = 0.02
-# One value alone is believed up to this share of what so many rows can confirm.
-VALUE_LIMIT = 0.8
+# One value alone is believed up to this many times what so many rows can confirm.
+VALUE_LIMIT = 1.2
 # Cells with less evidence, in nats, are not what is strange about a row.
 MIN_EVIDENCE = 1.0
 NATS_PER_DIGIT = float(np.log(10.0))
@@ -152,10 +152,9 @@ class Verdict:
                 # A column without values in the sample has no median.
                 warnings.simplefilter("ignore", RuntimeWarning)
                 fills[name] = np.nan_to_num(np.nanmedian(values, axis=0))
-            # Sums over a row are more even than cells: their body says more about their tail.
             sums = _total(values, fills[name])
             if n_features > 1:
-                sum_maps[name] = TailMap.fit(sums, 2.0 * limit, tail=0.25, body=0.7)
+                sum_maps[name] = TailMap.fit(sums, 2.0 * limit)
             else:
                 sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=FAR)
         value_maps = {} if n_features == 1 else _fit_value_maps(sample, VALUE_LIMIT * limit)
@@ -316,6 +315,8 @@ def _log_ratios(found: list[Evidence], rates: Floats) -> Floats:
 def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
     """How common ordinary rows and each kind are, and the rate of each kind's evidence: expectation, maximization."""
     n_kinds, n_rows = len(found), len(found[0])
+    # Beyond what so many rows can confirm it is the same how strange a row is: none may speak for its kind alone.
+    found = [np.minimum(evidence, np.log(n_rows)) for evidence in found]
     prior = np.append(1.0 - PRIOR_SHARE * n_kinds, np.full(n_kinds, PRIOR_SHARE))
     shares, rates = prior.copy(), np.full(n_kinds, PRIOR_RATE)
     for _ in range(N_ROUNDS):

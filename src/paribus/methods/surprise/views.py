@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
-from paribus._common.statistics import mean_deviation
+from paribus._common.statistics import mean_deviation, reach
 from paribus._core import FeatureTable, Forest, column_surprises
 from paribus.methods.surprise.trend import LinearTrend
 
@@ -24,9 +24,6 @@ WIDTH_OF_WHOLE_COLUMN = 0.3 * np.sqrt(np.pi / 2.0)
 MAX_COLUMN_ATOMS = 400
 # A deviation this much smaller than the target's is rounding error.
 NEGLIGIBLE = 1e-12
-# Values beyond the central 90 % by more than this many of their widths count as if they were there: no gross value may
-# steer a tree, or widen the kernels of its neighbors.
-MAX_REACH = 1.5
 # Equal rows are copies of each other if they are no more than this.
 MAX_COPIES = 10
 
@@ -76,16 +73,12 @@ def find_originals(first_equal: Positions) -> Positions:
 def pull_in(values: Floats) -> Floats:
     """The same values, but for those that are far out, which count as if they were nearer.
 
+    No gross value may steer a tree, or widen the kernels of its neighbors.
+
     >>> float(pull_in(np.append(np.arange(101.0), 1e9))[-1].round(1))
     232.3
     """
-    known = values[~np.isnan(values)]
-    low, high = np.percentile(known, [5.0, 95.0])
-    width = high - low
-    if width <= 0:
-        # Nearly all values are one: the others say how far is far.
-        return values
-    return np.asarray(np.clip(values, low - MAX_REACH * width, high + MAX_REACH * width))
+    return np.asarray(np.clip(values, *reach(values[~np.isnan(values)])))
 
 
 class WholeColumn:
