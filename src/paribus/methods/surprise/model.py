@@ -13,6 +13,7 @@ from paribus._common.statistics import column_ranges, evenly
 from paribus._core import FeatureTable
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.mixture import ConditionalColumn
+from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
@@ -37,9 +38,11 @@ class SurpriseModel:
         The fitted table.
     settings : SurpriseSettings
         How forests are grown.
+    others : list of lists of int, optional
+        By behavioral feature: the others that it is judged by. By default they are chosen.
     """
 
-    def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
+    def __init__(self, table: EncodedTable, settings: SurpriseSettings, others: list[list[int]] | None = None) -> None:
         self._settings = settings
         self._n_reference = min(len(table.all_context) - 1, MAX_REFERENCES)
         self._encoding = table.encoding
@@ -59,6 +62,11 @@ class SurpriseModel:
         self._categorical = np.append(table.encoding.categorical, np.zeros(self._n_behavioral, dtype=np.uint8))
         self._table = FeatureTable(np.ascontiguousarray(self._rows.T), self._categorical)
         self._ranges = column_ranges(self._context)
+        if others is None:
+            behavior = self._rows[:, self._n_contextual :]
+            found = choose_others(self._context, table.encoding.categorical, behavior)
+            others = [each.tolist() for each in found]
+        self._others = others
         context = np.arange(self._n_contextual, dtype=np.uint16)
         self._given_context: list[ConditionalColumn] = []
         self._given_all: list[ConditionalColumn] = []
@@ -67,9 +75,9 @@ class SurpriseModel:
             target = np.ascontiguousarray(self._rows[:, self._n_contextual + feature])
             whole = WholeColumn(target)
             self._given_context.append(ConditionalColumn(target, whole, context))
-            others = [self._n_contextual + other for other in range(self._n_behavioral) if other != feature]
-            if others:
-                features = np.append(context, np.array(others, dtype=np.uint16))
+            if self._others[feature]:
+                chosen = self._n_contextual + np.array(self._others[feature], dtype=np.uint16)
+                features = np.append(context, chosen.astype(np.uint16))
                 self._given_all.append(ConditionalColumn(target, whole, features))
         self._verdict: Verdict | None = None
 
@@ -96,7 +104,8 @@ class SurpriseModel:
         cells = self._cells(found)
         self._verdict = Verdict.fit(cells)
         learned = [column.learned for column in self._columns]
-        return SurpriseState(self._settings, n_rows, learned, self._verdict), self._judged(cells, self._places)
+        state = SurpriseState(self._settings, n_rows, self._others, learned, self._verdict)
+        return state, self._judged(cells, self._places)
 
     def recall(self, state: SurpriseState, n_threads: int) -> None:
         """Takes over what was learned before."""
