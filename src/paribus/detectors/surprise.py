@@ -53,8 +53,8 @@ class ConditionalSurprise(ContextualDetector):
     false_alarms : float
         With `contamination="auto"`: the share of ordinary rows that are flagged by chance.
     random_state : int, RandomState or None
-        The seed of the samples and of the columns that splits consider. The same data, parameters and seed give
-        bit-identical results for any number of threads.
+        The seed of the samples and of the columns that splits consider. The same rows, parameters and seed give
+        bit-identical results in any order of the rows and for any number of threads.
     n_jobs : int
         The number of threads; -1 for all cores.
     progress : bool or callable

@@ -184,7 +184,8 @@ def _unpack_learned(
     if stored is not None:
         trend = _unpack_trend(Fields(stored), categorical)
         distances = floats_of(arrays, f"distances_{place}", target.shape)
-        if (np.isnan(distances) != np.isnan(target)).any():
+        # They are in the order of their values, which the table is not.
+        if np.isnan(distances).sum() != np.isnan(target).sum():
             raise DamagedError(f"distances_{place} is not what it should be")
     n_views = 0 if WholeColumn(target).is_constant else 1 if trend is None else 2
     if n_views == 0:
