@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 import numbers as numeric
-from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import LARGEST_NUMBER
 from paribus._common.text import plain
+from paribus.io.reading.raw import Note, RawTable, Wanted
 from paribus.tables.column import is_missing
 
 # Spellings of a missing value in a column of numbers, in lower case. In a column of text they are ordinary text.
@@ -25,65 +25,6 @@ MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?"
 BOOLEANS = {"true": True, "false": False}
 # A column with a larger share of numbers is a column of numbers with mistakes in it, not a column of text.
 MIN_NUMERIC_SHARE = 0.5
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which columns are wanted, and as which type."""
-
-    names: list[str] | None = None
-    """The names of the wanted columns; None for all."""
-    numbers: frozenset[str] = frozenset()
-    """The columns that must be numbers."""
-    texts: frozenset[str] = frozenset()
-    """The columns that stay text as it is written, even if it looks like numbers."""
-    strict: bool = False
-    """Whether text in a column that is mostly numbers is an error; otherwise the column is text."""
-
-
-Choose: TypeAlias = Callable[[list[str]], Wanted]
-Note: TypeAlias = Callable[[str], object]
-
-
-@dataclass
-class RawTable:
-    """A table whose values have not been converted yet."""
-
-    source: str
-    names: list[str]
-    columns: dict[str, Sequence[Any] | npt.NDArray[Any]]
-    wanted: Wanted
-    lines: array[int] | None
-    """The line that each row starts on; None if the source has no lines."""
-    decimal_commas: bool = False
-    """Whether commas may be decimal commas."""
-
-    def __post_init__(self) -> None:
-        self.n_rows = len(next(iter(self.columns.values()), ()))
-
-    def place(self, row: int) -> str:
-        """The place of a row in messages."""
-        return f"{self.source}, row {row}" if self.lines is None else f"{self.source}, line {self.lines[row]}"
-
-
-def all_columns(names: list[str]) -> Wanted:
-    """Chooses all columns, with auto-detected types."""
-    return Wanted()
-
-
-def pick(names: list[str], wanted: Wanted) -> tuple[list[str], list[int]]:
-    """The names and positions of the wanted columns, in the order of the table."""
-    places = [place for place, name in enumerate(names) if wanted.names is None or name in wanted.names]
-    return [names[place] for place in places], places
-
-
-def check_names(source: str, names: list[str]) -> None:
-    """Raises an error if two columns have the same name."""
-    first: dict[str, int] = {}
-    for place, name in enumerate(names, 1):
-        if name in first:
-            raise ValueError(f"{source}: columns {first[name]} and {place} are both called '{name}': rename one")
-        first[name] = place
 
 
 class As(Enum):

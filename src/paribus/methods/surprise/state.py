@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -336,7 +337,7 @@ def _are_others(value: Any, n_behavioral: int) -> bool:
         and all(
             isinstance(each, list)
             and all(is_whole(other) and 0 <= other < n_behavioral and other != feature for other in each)
-            and all(first < second for first, second in zip(each, each[1:], strict=False))
+            and all(first < second for first, second in pairwise(each))
             and bool(each) == (n_behavioral > 1)
             for feature, each in enumerate(value)
         )
