@@ -29,6 +29,14 @@ Out = Annotated[
     Path | None,
     typer.Option(metavar="PATH", help="Write the scores of all rows to this file: .csv, .tsv, .parquet or .jsonl."),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Read the table in batches, however large it is, and use about this much memory, such as 2GB. "
+        "[default: batches only for files that are too large for this machine]",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 # Errors of the user. Any other exception is a bug, and its traceback is shown.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
@@ -81,6 +89,7 @@ def detect(
     ] = None,
     top: Top = 10,
     as_json: AsJson = False,
+    memory: Memory = None,
     *,
     parameters: dict[str, Any],
 ) -> None:
@@ -94,10 +103,11 @@ def detect(
     paribus detect days.csv.gz -c month -c elevation -b rain,wind --id station --report days.html --out scores.csv
     cat days.jsonl | paribus detect - -c month -b rain --json
     paribus detect sqlite:///weather.db --sql days -c month -b rain
+    paribus detect years/ -c month -b rain --memory 2GB --out scores.parquet
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.detect(source, roles, out, report, top, as_json, parameters)
+    commands.detect(source, roles, out, report, top, as_json, memory, parameters)
 
 
 @app.command()
@@ -141,6 +151,7 @@ def fit(
     source: options.Source,
     model: Annotated[Path, typer.Option("--model", "-m", metavar="PATH", help="Where to save the model.")],
     roles: options.RoleOptions,
+    memory: Memory = None,
     *,
     parameters: dict[str, Any],
 ) -> None:
@@ -153,7 +164,7 @@ def fit(
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.fit(source, roles, model, parameters)
+    commands.fit(source, roles, model, memory, parameters)
 
 
 @app.command()
@@ -169,6 +180,7 @@ def score(
     top: Top = 10,
     as_json: AsJson = False,
     n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
+    memory: Memory = None,
 ) -> None:
     """Score new rows with a saved model.
 
@@ -177,7 +189,7 @@ def score(
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.score(model, source, id, out, top, as_json, n_jobs)
+    commands.score(model, source, id, out, top, as_json, n_jobs, memory)
 
 
 @app.command()

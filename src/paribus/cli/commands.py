@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paribus._common.progress import reporter
 from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.cli.columns import ChosenColumns, check_look, find_column
+from paribus.cli.large import is_large, parse_memory, sample_size, score_stream
 from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_outputs, check_report, output_folder
@@ -25,8 +28,9 @@ from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
 from paribus.cli.printing import print_anomalies, print_explanation, print_json
 from paribus.cli.signals import loading
+from paribus.cli.summary import Summary
 from paribus.explain.explanation import RowExplanation
-from paribus.io.reading import ReadTable, Wanted
+from paribus.io.reading import Choose, ReadTable, TableStream, Wanted
 from paribus.io.reading.raw import all_columns
 from paribus.io.writing import check_format, write_columns
 from paribus.methods.parameters import check_parameters
@@ -49,9 +53,11 @@ def detect(
     report: Path | None,
     top: int,
     as_json: bool,
+    memory: str | None,
     parameters: dict[str, Any],
 ) -> None:
     """Finds the anomalies in a table, and prints or writes them."""
+    limit = parse_memory(memory)
     if not roles.context:
         if roles.behavior or roles.categorical or out or report or as_json:
             raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
@@ -62,18 +68,32 @@ def detect(
     check_outputs([source.file], {"--out": out, "--report": report})
     if report is not None:
         check_report(report)
-    detector, table, scores = _fit(source, roles, parameters, out=out)
+    with ExitStack() as stack:
+        fitted = _fit(source, roles, parameters, stack, out=out, memory=limit, must_be_whole=report is not None)
+        detector = fitted.detector
+        if fitted.stream is not None:
+            start = time.perf_counter()
+            found = score_stream(detector, fitted.stream, roles.id, out, top, _wants_bar())
+            explanations = detector.explain_all(top, rows=found.rows) if len(found.scores) else []
+            summary = Summary.of_stream(found)
+            seconds = fitted.seconds + time.perf_counter() - start
+        else:
+            scores = fitted.scores()
+            if out is not None:
+                write_columns(out, scores.columns())
+            explanations = detector.explain_all(top if report is None else max(top, MIN_REPORTED_ROWS))
+            summary = Summary.of(scores, top)
+            seconds = fitted.seconds
+    _note_summary(detector, fitted.table, summary, seconds, is_fitted=True)
     if out is not None:
-        write_columns(out, scores.columns())
         note(f"the scores of all rows are in {out}")
-    explanations = detector.explain_all(top if report is None else max(top, MIN_REPORTED_ROWS))
     if report is not None:
         from paribus.output.report.names import RowNames
 
         names = RowNames(detector.view().store.original, roles.id)
         detector.write_report(report, explanations, names=names)
         note(f"the report is in {report}")
-    _print_top(detector, table, scores, explanations[:top], scores.highest(top), as_json)
+    _print_top(detector, fitted.table.name, summary, explanations[:top], as_json)
 
 
 def explain(
@@ -95,8 +115,9 @@ def explain(
         if plots is not None:
             require_matplotlib()
             stack.enter_context(output_folder(plots))
-        detector, table, _ = _fit(source, roles, parameters, asked=row)
-        explanation = detector.explain(find_row(table, roles.id, row))
+        fitted = _fit(source, roles, parameters, stack, asked=row)
+        _note_summary(fitted.detector, fitted.table, Summary.of(fitted.scores(), 0), fitted.seconds, is_fitted=True)
+        explanation = fitted.detector.explain(find_row(fitted.table, roles.id, row))
         written = [] if plots is None else save_pictures(explanation, plots, row, chosen)
     if as_json:
         print_json(explanation.to_dict())
@@ -106,18 +127,31 @@ def explain(
         note(f"the pictures are {listed([str(path) for path in written], 'and')}")
 
 
-def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, Any]) -> None:
+def fit(source: Source, roles: RoleOptions, model: Path, memory: str | None, parameters: dict[str, Any]) -> None:
     """Fits a model to a table, and saves it."""
+    limit = parse_memory(memory)
     if not roles.context:
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
     check_outputs([source.file], {"--model": model})
-    detector, *_ = _fit(source, roles, parameters)
-    detector.save(model)
+    with ExitStack() as stack:
+        fitted = _fit(source, roles, parameters, stack, memory=limit)
+    _note_summary(fitted.detector, fitted.table, Summary.of(fitted.scores(), 0), fitted.seconds, is_fitted=True)
+    fitted.detector.save(model)
     note(f"the model is in {model}: score new rows with  paribus score {file_as_typed(str(model))} FILE")
 
 
-def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:
+def score(
+    model: Path,
+    source: Source,
+    id: str | None,
+    out: Path | None,
+    top: int,
+    as_json: bool,
+    n_jobs: int,
+    memory: str | None,
+) -> None:
     """Scores the rows of a table with a saved model."""
+    limit = parse_memory(memory)
     if out is not None:
         check_format(out)
     check_outputs([source.file, str(model)], {"--out": out})
@@ -142,33 +176,79 @@ def score(model: Path, source: Source, id: str | None, out: Path | None, top: in
         frozenset(texts if id is None else texts | {id}),
         strict=True,
     )
-    table = source.read(lambda there: _check_columns(wanted, id, there))
-    for name in sorted(texts):
-        known = [value for value in detector.categories_[name] if isinstance(value, str)]
-        check_look(name, known, table.columns[name])
+
+    def choose(there: list[str]) -> Wanted:
+        return _check_columns(wanted, id, there)
+
+    def check(columns: dict[str, Any]) -> None:
+        for name in sorted(texts):
+            known = [value for value in detector.categories_[name] if isinstance(value, str)]
+            check_look(name, known, columns[name])
+
+    if is_large(source, limit):
+        _score_large(detector, source, choose, check, id, out, top, as_json)
+        return
+    table = source.read(choose)
+    check(table.columns)
     _note_missing(table, names)
     start = time.perf_counter()
-    rows = table.columns
-    if not detector.view().roles_by_name:
-        # The roles were given by position, so all fitted columns must be there, even those without a role.
-        nothing = np.full(table.n_rows, np.nan)
-        rows = {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
+    rows = _with_all_columns(detector, table.columns)
     partial = detector.partial_scores(rows)
     total = detector.method.total(np.column_stack(list(partial.values())))
     scores = RowScores(total, partial, detector.threshold_, *_row_labels(table, id))
-    highest = scores.highest(top)
-    top_rows = {name: values[highest] for name, values in rows.items()}
-    explanations = detector.explain_all(top, rows=top_rows) if len(highest) else []
-    if n_unscored := int(np.isnan(total).sum()):
+    summary = Summary.of(scores, top)
+    top_rows = {name: values[summary.positions] for name, values in rows.items()}
+    explanations = detector.explain_all(top, rows=top_rows) if len(summary.positions) else []
+    _note_unscored(summary)
+    _note_summary(detector, table, summary, time.perf_counter() - start)
+    if out is not None:
+        write_columns(out, scores.columns())
+        note(f"the scores of all rows are in {out}")
+    _print_top(detector, table.name, summary, explanations, as_json)
+
+
+def _score_large(
+    detector: ContextualDetector,
+    source: Source,
+    choose: Choose,
+    check: Callable[[dict[str, Any]], None],
+    id: str | None,
+    out: Path | None,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Scores a table that is read in batches."""
+    start = time.perf_counter()
+    with ExitStack() as stack:
+        stream = source.open(choose, stack)
+        first = next(stream.batches())
+        check(first)
+        stream = stream.mapped(lambda columns: _with_all_columns(detector, columns))
+        found = score_stream(detector, stream, id, out, top, _wants_bar())
+    summary = Summary.of_stream(found)
+    explanations = detector.explain_all(top, rows=found.rows) if len(found.scores) else []
+    _note_unscored(summary)
+    table = ReadTable(stream.name, first, stream.n_rows)
+    _note_summary(detector, table, summary, time.perf_counter() - start)
+    if out is not None:
+        note(f"the scores of all rows are in {out}")
+    _print_top(detector, stream.name, summary, explanations, as_json)
+
+
+def _with_all_columns(detector: ContextualDetector, columns: dict[str, Any]) -> dict[str, Any]:
+    """The columns that the detector expects; if roles were given by position, those without a role are empty."""
+    if detector.view().roles_by_name:
+        return columns
+    nothing = np.full(len(next(iter(columns.values()))), np.nan)
+    return {name: columns.get(name, nothing) for name in detector.feature_names_in_}
+
+
+def _note_unscored(summary: Summary) -> None:
+    if n_unscored := summary.n_rows - summary.n_scored:
         note(
             f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a behavioral "
             "value"
         )
-    _summarize(detector, table, scores, time.perf_counter() - start)
-    if out is not None:
-        write_columns(out, scores.columns())
-        note(f"the scores of all rows are in {out}")
-    _print_top(detector, table, scores, explanations, highest, as_json)
 
 
 def find_row(table: ReadTable, id: str | None, row: str) -> int:
@@ -193,22 +273,50 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
     raise ValueError(f"column '{id}' has no row {row}" + (f": did you mean {close[0]}?" if close else ""))
 
 
+@dataclass(frozen=True)
+class _FittedTable:
+    """A detector that was fitted to a table."""
+
+    detector: ContextualDetector
+    table: ReadTable
+    """The rows that it was fitted to."""
+    labels: Any
+    heading: str
+    seconds: float
+    stream: TableStream | None = None
+    """All rows, if the detector was fitted to a sample."""
+
+    def scores(self) -> RowScores:
+        """The scores of the fitted rows."""
+        found = self.detector
+        return RowScores(
+            found.anomaly_scores_, dict(found.partial_scores_), found.threshold_, self.labels, self.heading
+        )
+
+
 def _fit(
     source: Source,
     roles: RoleOptions,
     parameters: dict[str, Any],
+    stack: ExitStack,
     *,
     asked: str | None = None,
     out: Path | None = None,
-) -> tuple[ContextualDetector, ReadTable, RowScores]:
-    """Reads a table and fits a detector to it. Returns the detector, the table, and the scores of its rows.
+    memory: int | None = None,
+    must_be_whole: bool = False,
+) -> _FittedTable:
+    """Reads a table and fits a detector to it, or to a sample of its rows if it is too large.
 
     Raises an error before the fit if the row `asked` does not exist, or if `out` cannot hold the names of the columns.
     """
     chosen = ChosenColumns(roles)
     option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
     check_parameters(parameters)
-    table = source.read(chosen.choose)
+    stream: TableStream | None = None
+    if asked is None and is_large(source, memory):
+        table, stream = _sample(source.open(chosen.choose, stack), chosen, memory, must_be_whole)
+    else:
+        table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
     if out is not None:
@@ -229,9 +337,37 @@ def _fit(
         detector.fit(table.columns if labels is None else NamedRows(table.columns, labels))
     # What follows is quick, and a progress bar would only flicker.
     detector.set_params(progress=False)
-    scores = RowScores(detector.anomaly_scores_, dict(detector.partial_scores_), detector.threshold_, labels, heading)
-    _summarize(detector, table, scores, detector.fit_seconds_)
-    return detector, table, scores
+    return _FittedTable(detector, table, labels, heading, detector.fit_seconds_, stream)
+
+
+def _sample(
+    stream: TableStream, chosen: ChosenColumns, memory: int | None, must_be_whole: bool
+) -> tuple[ReadTable, TableStream | None]:
+    """The rows to fit, and the stream if they are not all."""
+    n_rows = sample_size(memory, len(stream.names))
+    if must_be_whole and stream.n_rows > n_rows:
+        raise ValueError(
+            f"a report holds all rows, and {stream.n_rows:,} are too many for it here: leave out --report, or make one "
+            f"of a table of up to {n_rows:,} rows"
+        )
+    with loading():
+        from paribus.tables.row_sample import sample_rows
+        from paribus.tables.streams import TableBatches
+    with reporter(_wants_bar(), stream.n_rows, "Reading") as tick:
+        sample = sample_rows(
+            TableBatches(stream.batches, stream.n_rows),
+            chosen.contextual or [],
+            chosen.behavioral,
+            categorical=chosen.categorical,
+            key=chosen.typed.id,
+            n_rows=n_rows,
+            tick=tick,
+        )
+    columns: dict[str, Any] = sample.table
+    n_drawn = len(next(iter(columns.values())))
+    if not sample.is_complete:
+        note(f"{stream.name} has {sample.n_rows:,} rows: the detector is fitted to a sample of {n_drawn:,}")
+    return ReadTable(stream.name, columns, n_drawn), None if sample.is_complete else stream
 
 
 def _check_method(option: str, parameters: dict[str, Any]) -> None:
@@ -284,40 +420,36 @@ def _wants_bar() -> bool:
     return sys.stderr.isatty() and sys.stdout.isatty()
 
 
-def _summarize(detector: ContextualDetector, table: ReadTable, scores: RowScores, seconds: float) -> None:
+def _note_summary(
+    detector: ContextualDetector, table: ReadTable, summary: Summary, seconds: float, *, is_fitted: bool = False
+) -> None:
     context = [plain(name) for name in detector.contextual_features_ if _has_values(table, name)] or ["nothing"]
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
-    n_flagged = int(scores.is_anomaly.sum())
-    known = scores.total[~np.isnan(scores.total)]
-    found = f"{n_flagged:,} with a score above {score_text(scores.threshold)}"
-    if n_flagged == 0 and known.size:
+    found = f"{summary.n_flagged:,} with a score above {score_text(summary.threshold)}"
+    if summary.n_flagged == 0 and summary.n_scored:
         # New rows are compared with the threshold of the fitted rows, which `--contamination` does not change.
-        is_automatic = scores.total is detector.anomaly_scores_ and detector.contamination == "auto"
+        is_automatic = is_fitted and detector.contamination == "auto"
         advice = "--contamination 0.01" if is_automatic else ""
-        found = none_above(scores.threshold, float(known.min()), float(known.max()), advice)
+        found = none_above(summary.threshold, summary.lowest, summary.highest, advice)
     note(
-        f"{counted(table.n_rows, 'row')}, each compared with {detector.view().compared_with('row')} in "
+        f"{counted(summary.n_rows, 'row')}, each compared with {detector.view().compared_with('row')} in "
         f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
     )
 
 
 def _print_top(
     detector: ContextualDetector,
-    table: ReadTable,
-    scores: RowScores,
+    source: str,
+    summary: Summary,
     explanations: Sequence[RowExplanation],
-    positions: Any,
     as_json: bool,
 ) -> None:
-    ranks = scores.rank
+    rows = list(zip(summary.labels, summary.positions, summary.ranks, summary.scores, explanations, strict=True))
     if not as_json:
         print_anomalies(
-            scores.row_heading,
-            [
-                (plain(scores.row_label(row)), int(ranks[row]), float(scores.total[row]), explanation)
-                for row, explanation in zip(positions, explanations, strict=True)
-            ],
+            summary.heading,
+            [(plain(label), int(rank), float(score), explanation) for label, _, rank, score, explanation in rows],
         )
         return
     parameters = {
@@ -328,20 +460,19 @@ def _print_top(
     print_json(
         {
             "paribus": version("paribus"),
-            "source": table.name,
-            "rows": table.n_rows,
-            "scored": int((~np.isnan(scores.total)).sum()),
-            "anomalies": int(scores.is_anomaly.sum()),
-            "threshold": scores.threshold,
+            "source": source,
+            "rows": summary.n_rows,
+            "scored": summary.n_scored,
+            "anomalies": summary.n_flagged,
+            "threshold": summary.threshold,
             "n_neighbors": detector.n_neighbors_,
             "contextual": detector.contextual_features_,
             "behavioral": detector.behavioral_features_,
             "categorical": list(detector.categories_),
             "parameters": parameters,
             "top": [
-                explanation.to_dict()
-                | {"row": _plain(scores.row_label(row)), "position": int(row), "rank_in_file": int(ranks[row])}
-                for row, explanation in zip(positions, explanations, strict=True)
+                explanation.to_dict() | {"row": _plain(label), "position": int(position), "rank_in_file": int(rank)}
+                for label, position, rank, _, explanation in rows
             ],
         }
     )

@@ -28,8 +28,9 @@ def literal_path(path: Path) -> Iterator[str]:
         yield link
 
 
-def connect() -> DuckDBPyConnection:
+def connect(**settings: str) -> DuckDBPyConnection:
     """A connection that never downloads extensions."""
     import duckdb
 
-    return duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
+    never = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    return duckdb.connect(config={**never, **settings})

@@ -35,11 +35,11 @@ def stream_folder(folder: str, open_file: Open, note: Note) -> RawStream:
             first, keys = opened, list(values)
         if set(opened.names) != set(first.names) or list(values) != keys:
             raise ValueError(
-                f"{os.path.join(folder, path)} has other columns than {os.path.join(folder, paths[0])}: "
-                "the files of a folder must be parts of one table"
+                f"{folder} is a folder, and its files are not parts of one table: {path} has other columns than "
+                f"{paths[0]}; name a file, or a folder of files with the same columns"
             )
         if opened.decimal_commas != first.decimal_commas:
-            raise ValueError(f"{os.path.join(folder, path)} has another separator than the files before it")
+            raise ValueError(f"{folder} is a folder, and its file {path} has another separator than {paths[0]}")
         parts.append((path, values, opened.n_rows))
     assert first is not None
     # A column of the files wins over the name of a folder, which repeats it.

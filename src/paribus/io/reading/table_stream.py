@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,11 +28,16 @@ class TableStream:
     _types: dict[str, As]
     """Of the columns to which the source itself gives no type."""
     _missing: frozenset[str]
+    _change: Callable[[Columns], Columns] = lambda columns: columns
 
     def batches(self) -> Iterator[Columns]:
         """Reads the table from its start. Batches are in its order."""
         for raw in self._raw.batches(self._wanted):
-            yield {name: self._typed(raw, name) for name in self.names}
+            yield self._change({name: self._typed(raw, name) for name in self.names})
+
+    def mapped(self, change: Callable[[Columns], Columns]) -> TableStream:
+        """The same table with each batch changed."""
+        return replace(self, _change=change)
 
     def _typed(self, raw: RawTable, name: str) -> npt.NDArray[Any]:
         values = raw.columns.pop(name)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from paribus._common.atomic_files import AnyPath
 from paribus.io.reading.columns import number
-from paribus.io.writing.rows import plain_rows
+from paribus.io.writing.rows import Append, plain_rows
 
 SUFFIXES = (".csv", ".tsv")
 # First characters that make spreadsheets treat text as a formula; some accept the full-width forms, too.
@@ -24,13 +25,20 @@ def check(path: AnyPath, names: Iterable[str]) -> None:
     """Accepts any names."""
 
 
-def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str) -> None:
-    """Writes a header line and a line for each row."""
+@contextmanager
+def appender(path: Path, suffix: str) -> Iterator[Append]:
+    """Writes a header line, and then a line for each row."""
     separator = "\t" if suffix == ".tsv" else ","
     with path.open("wb") as file:
-        for record in (list(columns), *plain_rows(columns)):
-            line = separator.join(_cell(value) for value in record)
-            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+
+        def append(columns: dict[str, npt.NDArray[Any]]) -> None:
+            # The header goes before the first rows.
+            header = [] if file.tell() else [list(columns)]
+            for record in (*header, *plain_rows(columns)):
+                line = separator.join(_cell(value) for value in record)
+                file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+
+        yield append
 
 
 def safe_text(text: str) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
 from paribus._common.atomic_files import AnyPath
-from paribus.io.writing.rows import plain_rows
+from paribus.io.writing.rows import Append, plain_rows
 
 SUFFIXES = (".jsonl", ".ndjson")
 
@@ -19,9 +20,14 @@ def check(path: AnyPath, names: Iterable[str]) -> None:
     """Accepts any names."""
 
 
-def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str) -> None:
+@contextmanager
+def appender(path: Path, suffix: str) -> Iterator[Append]:
     """Writes one line for each row."""
     with path.open("wb") as file:
-        for record in plain_rows(columns):
-            line = json.dumps(dict(zip(columns, record, strict=True)), ensure_ascii=False, allow_nan=False)
-            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+
+        def append(columns: dict[str, npt.NDArray[Any]]) -> None:
+            for record in plain_rows(columns):
+                line = json.dumps(dict(zip(columns, record, strict=True)), ensure_ascii=False, allow_nan=False)
+                file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+
+        yield append

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
+
+Append: TypeAlias = Callable[[dict[str, npt.NDArray[Any]]], None]
+"""Writes more rows to a file: columns by name, the same ones each time."""
 
 WHOLE_NUMBERS = frozenset({"rank"})
 """Columns of floats that hold whole numbers or missing values."""
