@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -786,24 +787,29 @@ NB_MODULE(_core, m) {
         "bytes"_a, "A checksum that finds damage, at several gigabytes per second.");
 
     m.def(
-        "are_sound",
+        "check_rows",
         [](const Input<double, 2> &rows, const Input<std::uint8_t, 1> &is_number, const Input<double, 1> &n_codes,
            double largest) {
             const std::size_t n = rows.shape(1);
             require(is_number.shape(0) == n && n_codes.shape(0) == n, "one per column");
             const nb::gil_scoped_release released;
+            bool is_sound = true, is_quiet = true;
             for (std::size_t i = 0; i < rows.shape(0); ++i) {
                 for (std::size_t f = 0; f < n; ++f) {
                     const double value = rows.data()[i * n + f];
-                    if (std::isnan(value)) continue;
-                    const bool is_code = value >= 0.0 && value < n_codes.data()[f] && value == std::floor(value);
-                    if (is_number.data()[f] != 0 ? std::fabs(value) > largest : !is_code) return false;
+                    if (std::isnan(value)) {
+                        is_quiet &= std::bit_cast<std::uint64_t>(value) >> 51 == 0xfff;
+                    } else if (is_number.data()[f] != 0) {
+                        is_sound &= std::fabs(value) <= largest;
+                    } else {
+                        is_sound &= value >= 0.0 && value < n_codes.data()[f] && value == std::floor(value);
+                    }
                 }
             }
-            return true;
+            return std::make_tuple(is_sound, is_quiet);
         },
         "rows"_a, "is_number"_a, "n_codes"_a, "largest"_a,
-        "Whether all numbers are within range, and all categories codes.");
+        "Whether all numbers are within range and all categories codes; and whether all NaN are quiet and positive.");
 
     m.def("kernel", [] { return std::string(paribus::kernel().name); }, "The build of the hot loops in use.");
     m.def("kernels", &kernel_names, "The builds that this machine can run, the fastest last.");

@@ -64,21 +64,33 @@ class StoredArrays(Mapping[str, npt.NDArray[Any]]):
     arrays : dict
         The arrays; those of a large file are mapped into memory.
     checksums : dict
-        By name; None for an array whose reader verifies it.
+        By name.
+    verify_themselves : set of str
+        Arrays that are verified by what reads them, part by part.
     """
 
-    def __init__(self, arrays: dict[str, npt.NDArray[Any]], checksums: dict[str, int | None]) -> None:
+    def __init__(
+        self, arrays: dict[str, npt.NDArray[Any]], checksums: dict[str, int], verify_themselves: set[str]
+    ) -> None:
         self._arrays = arrays
-        self._unverified = {name: found for name, found in checksums.items() if found is not None}
+        self._unverified = checksums
+        self._verify_themselves = verify_themselves
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        array = self._arrays[name]
-        expected = self._unverified.get(name)
-        if expected is not None:
-            if checksum(_as_bytes(array)) != expected:
+        if name not in self._verify_themselves:
+            self._verify(name)
+        return self._arrays[name]
+
+    def verify_all(self) -> None:
+        """Verifies all arrays, which takes as long as to read them."""
+        for name in self._arrays:
+            self._verify(name)
+
+    def _verify(self, name: str) -> None:
+        if name in self._unverified:
+            if checksum(_as_bytes(self._arrays[name])) != self._unverified[name]:
                 raise DamagedError(f"{name} was changed after it was saved")
             del self._unverified[name]
-        return array
 
     def __contains__(self, name: object) -> bool:
         return name in self._arrays
@@ -98,7 +110,7 @@ def write_archive(
 ) -> None:
     """Writes the header, with a digest of itself and checksums of the arrays, and the arrays.
 
-    Arrays are aligned, so that a file can be mapped into memory. `verifies_itself` says which need no checksum.
+    Arrays are aligned, so that a file can be mapped into memory. `verifies_itself` says which are verified part by part when they are used.
     """
     stored = {name: _little_endian(array) for name, array in arrays.items()}
     described = describe(stored, verifies_itself)
@@ -120,9 +132,9 @@ def write_archive(
 
 
 def describe(arrays: Mapping[str, npt.NDArray[Any]], verifies_itself: Callable[[str], bool]) -> dict[str, Any]:
-    """The type, the shape and the checksum of each array."""
+    """The type, the shape and the checksum of each array, and whether what reads it verifies it."""
     return {
-        name: [array.dtype.str, list(array.shape), None if verifies_itself(name) else checksum(_as_bytes(array))]
+        name: [array.dtype.str, list(array.shape), checksum(_as_bytes(array)), verifies_itself(name)]
         for name, array in arrays.items()
     }
 
@@ -133,8 +145,8 @@ def digest(header: Mapping[str, Any]) -> str:
     return hashlib.sha256(_as_json(fields, sort_keys=True)).hexdigest()
 
 
-def read_archive(path: Path, what: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Reads the header, and maps the arrays into memory. `what` describes such a file in messages."""
+def read_archive(path: Path, what: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], bool]:
+    """The header, the arrays, and whether these are mapped into memory. `what` describes such a file in messages."""
     size = path.stat().st_size
     with path.open("rb") as file:
         if file.read(4) not in (b"PK\x03\x04", b"PK\x05\x06"):
@@ -149,13 +161,14 @@ def read_archive(path: Path, what: str) -> tuple[dict[str, Any], dict[str, npt.N
                 raise DamagedError("the header is not a JSON object")
             file.seek(0)
             # A mapped file that is cut off ends the process that uses it: only what is too large to be read is mapped.
-            data = file.read() if size < MIN_MAPPED_SIZE else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            is_mapped = size >= MIN_MAPPED_SIZE
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if is_mapped else file.read()
             arrays = {
                 member.filename.removesuffix(SUFFIX): _find_array(data, member)
                 for member in members
                 if member.filename != HEADER
             }
-    return header, arrays
+    return header, arrays, is_mapped
 
 
 def verified(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> StoredArrays:
@@ -165,15 +178,13 @@ def verified(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
     described = header.get(ARRAYS)
     if not isinstance(described, dict) or described.keys() != arrays.keys():
         raise DamagedError("the arrays are not those that were saved")
-    checksums: dict[str, int | None] = {}
+    checksums: dict[str, int] = {}
     for name, entry in described.items():
         array = _little_endian(arrays[name]) if arrays[name].dtype.byteorder == ">" else arrays[name]
-        if not isinstance(entry, list) or entry[:2] != [array.dtype.str, list(array.shape)] or len(entry) != 3:
+        if not isinstance(entry, list) or len(entry) != 4 or entry[:2] != [array.dtype.str, list(array.shape)]:
             raise DamagedError(f"{name} is not as it was saved")
-        if entry[2] is not None and not isinstance(entry[2], int):
-            raise DamagedError(f"{name} has no checksum")
         checksums[name] = entry[2]
-    return StoredArrays(arrays, checksums)
+    return StoredArrays(arrays, checksums, {name for name, entry in described.items() if entry[3] is True})
 
 
 def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:

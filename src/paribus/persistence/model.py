@@ -23,7 +23,7 @@ from paribus._common.untrusted import (
     is_whole,
     with_quiet_nan,
 )
-from paribus._core import are_sound
+from paribus._core import check_rows
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import KIND_NAMES, Arrays, Judged, StoredArrays
 from paribus.methods.registry import find_by_name
@@ -95,7 +95,7 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         raise FileNotFoundError(f"there is no model {path}")
     if not path.is_file():
         raise ValueError(f"{path} is a pipe or a device, and a model cannot be read from one: save it to a file first")
-    header, arrays = read_archive(path, WHAT)
+    header, arrays, is_mapped = read_archive(path, WHAT)
     if header.get("format") != FORMAT:
         raise ForeignError(f"{path.name} is not {WHAT}")
     if not is_whole(header.get("version")) or header["version"] < 1:
@@ -109,7 +109,13 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
             "fit the detector and save it again"
         )
     try:
-        return _restore(Fields(header), verified(header, arrays))
+        stored = verified(header, arrays)
+        parameters, fitted = _restore(Fields(header), stored)
+        if not is_mapped:
+            # A large file is verified when it is used, a small one now: what is found later is not said of a file.
+            stored.verify_all()
+            _ = fitted.judged, fitted.table.original, fitted.method.restore(fitted.table, fitted.state, 1)
+        return parameters, fitted
     except (DamagedError, RecursionError) as error:
         raise DamagedError(f"{path.name} is damaged: {error}") from None
 
@@ -128,8 +134,13 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     rows = array_of(arrays, "rows", np.float64, (n_rows, len(contextual) + len(behavioral)))
     n_codes = [0 if codes is None else len(codes) for codes in encoding.codes] + [0] * len(behavioral)
     is_number = np.append(encoding.categorical == 0, np.ones(len(behavioral), dtype=bool))
-    if not are_sound(rows, is_number.astype(np.uint8), np.array(n_codes, dtype=np.float64), LARGEST_NUMBER):
+    is_sound, is_quiet = check_rows(
+        rows, is_number.astype(np.uint8), np.array(n_codes, dtype=np.float64), LARGEST_NUMBER
+    )
+    if not is_sound:
         raise DamagedError("rows has a number out of range, or a category without a name")
+    if not is_quiet:
+        rows = with_quiet_nan(rows)
     order = array_of(arrays, "order", np.uint32, (n_rows,)) if "order" in arrays else None
     reach = arrays.get("reach", np.empty(0))
     reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
@@ -138,7 +149,7 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
     if roles.by_name and not isinstance(columns, list):
         raise DamagedError("the columns have no names")
-    _check_table(header, arrays, roles, n_columns)
+    _check_table(header, arrays, roles, columns)
     encoded: EncodedTable | None = None
 
     def original() -> Table:
@@ -215,14 +226,14 @@ def _encoding(header: Fields, contextual: list[int]) -> ContextEncoding:
     return ContextEncoding(codes, [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual])
 
 
-def _check_table(header: Fields, arrays: StoredArrays, roles: Roles, n_columns: int) -> None:
+def _check_table(header: Fields, arrays: StoredArrays, roles: Roles, columns: list[str] | int) -> None:
     """Raises an error if the original table cannot be made; its columns are checked when they are read."""
     types = header.get("types", lambda value: isinstance(value, dict))
     array_type = header.get("array", lambda value: value is None or isinstance(value, str))
     in_roles = {*roles.contextual, *roles.behavioral}
-    if array_type is not None and array_type[1:] not in (*_ARRAY_TYPES, "O"):
+    if array_type is not None and (array_type[1:] not in (*_ARRAY_TYPES, "O") or isinstance(columns, list)):
         raise DamagedError("the type of the table is invalid")
-    for position in range(n_columns):
+    for position in range(len(columns) if isinstance(columns, list) else columns):
         if position in roles.categorical:
             continue
         if position in in_roles:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from paribus._common.arrays import Floats
+from paribus._common.untrusted import DamagedError
 from paribus.methods.interface import FittedMethod, Method
 from paribus.methods.scores import share_threshold, sum_score
 from paribus.methods.surprise.model import SurpriseModel
@@ -16,7 +17,11 @@ FULL_PARTIAL_SCORE = 6.0
 
 
 def _restore(table: EncodedTable, state: SurpriseState, n_threads: int) -> FittedMethod:
-    return SurpriseModel.recall(table, state)
+    try:
+        return SurpriseModel.recall(table, state)
+    except ValueError as error:
+        # The compiled part refuses what does not fit together.
+        raise DamagedError(f"the forests do not fit the table ({error})") from None
 
 
 def _threshold(scores: Floats, contamination: float | str, false_alarms: float) -> float:

@@ -137,6 +137,7 @@ def _pack_summary(whole: WholeColumn, support: ColumnSupport) -> dict[str, Any]:
         "has_all": whole.has_all,
         "limits": list(whole.limits),
         "support": [support.lowest, support.highest, support.resolution],
+        "listed": support.values is not None,
         "decimals": support.decimals,
     }
 
@@ -193,6 +194,8 @@ def _pack_tail(tail: TailMap) -> dict[str, Any]:
 def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> SurpriseState:
     """The state again, from parts that may have been tampered with."""
     categorical, n_rows = table.encoding.categorical, table.n_rows
+    if table.order is None:
+        raise DamagedError("order is missing")
     settings = SurpriseSettings(
         header.whole("n_trees", 1, MAX_TREES),
         header.get("max_features", _is_max_features),
@@ -259,7 +262,7 @@ def _unpack_summary(stored: Any, arrays: StoredArrays, place: int) -> tuple[Whol
     if not whole.is_constant and len(atoms) < 2:
         raise DamagedError("atoms is not what it should be")
     values = None
-    if f"values_{place}" in arrays:
+    if part.flag("listed"):
         values = _list_of(arrays, f"values_{place}", np.float64)
         if len(values) < 2 or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
             raise DamagedError("values is not what it should be")
