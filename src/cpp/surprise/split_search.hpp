@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -63,9 +64,11 @@ private:
     double mean_ = 0.0, gain_ = 0.0, bar_ = least * screen;
 };
 
-/// Halfway between two values; never the higher one, which goes right.
+/// Halfway between two values, as a 32-bit number where one lies between them: never the higher one, which goes right.
 inline double threshold_between(double low, double high) {
     const double middle = low + 0.5 * (high - low);
+    const double rounded = std::fabs(middle) < 3e38 ? static_cast<double>(static_cast<float>(middle)) : middle;
+    if (low <= rounded && rounded < high) return rounded;
     return middle < high ? middle : low;
 }
 

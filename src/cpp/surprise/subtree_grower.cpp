@@ -70,8 +70,8 @@ void SubtreeGrower::sort_roots() {
     sample_.sort_by_target(sorted);
     for (const TreeSample::Ranked &each : sorted) {
         const auto [root, place] = places[each.position];
-        // Of leaves, the rows are in place with this.
-        tree_.rows_[deals[root].next] = sample_.row(each.position);
+        // Those of leaves are in place with this.
+        tree_.members_[deals[root].next] = each.position;
         orders[deals[root].next++] = static_cast<std::uint8_t>(place - deals[root].begin);
     }
 }
@@ -106,7 +106,7 @@ void SubtreeGrower::grow(const Root &root, std::size_t place) {
     }
     const std::uint8_t *by_target = order(sample_.n_slots());
     set_thresholds();
-    for (std::uint32_t i = 0; i < n; ++i) tree_.rows_[base_ + i] = sample_.row(positions_[base_ + by_target[i]]);
+    for (std::uint32_t i = 0; i < n; ++i) tree_.members_[base_ + i] = positions_[base_ + by_target[i]];
 }
 
 bool SubtreeGrower::find_split(const Node &node) {
@@ -223,18 +223,18 @@ std::uint32_t SubtreeGrower::carry_out(const Node &node, std::uint32_t left) {
 
 /// The values are far away in memory. They are fetched while the tree goes on growing.
 void SubtreeGrower::remember_threshold(std::uint32_t node) {
-    const std::vector<double> &values = sample_.column(best_.slot).values;
+    const Strided &values = sample_.column(best_.slot).values;
     const std::uint32_t low = sample_.row(positions_[base_ + best_.low]);
     const std::uint32_t high = sample_.row(positions_[base_ + best_.high]);
-    __builtin_prefetch(&values[low]);
-    __builtin_prefetch(&values[high]);
+    __builtin_prefetch(values.data + low * values.stride);
+    __builtin_prefetch(values.data + high * values.stride);
     cuts_.push_back({node, low, high});
 }
 
 void SubtreeGrower::set_thresholds() {
     for (const Cut &cut : cuts_) {
         TableTree::Node &node = tree_.nodes_[cut.node];
-        const std::vector<double> &values = sample_.table().column(node.feature).values;
+        const Strided &values = sample_.table().column(node.feature).values;
         node.threshold = threshold_between(values[cut.low], values[cut.high]);
     }
     cuts_.clear();

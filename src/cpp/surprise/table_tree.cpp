@@ -11,18 +11,17 @@ namespace paribus {
 /// Grows the upper part of a tree, whose nodes have many rows: these are counted into bins.
 class TreeGrower {
 public:
-    TreeGrower(TableTree &tree, const FeatureTable &table, const TreeParameters &parameters, const std::int32_t *target,
-               std::uint64_t seed)
+    TreeGrower(TableTree &tree, const FeatureTable &table, const TreeParameters &parameters,
+               const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed)
         : tree_(tree),
           parameters_(parameters),
-          sample_rows_(std::move(tree.rows_)),
-          sample_(table, parameters.features, sample_rows_, target),
+          sample_(table, parameters.features, sample, target),
           draw_(parameters.features.size(), parameters.max_features, seed),
-          positions_(sample_rows_.size()),
-          packed_targets_(sample_rows_.size()),
-          right_(sample_rows_.size()) {
+          positions_(sample.size()),
+          packed_targets_(sample.size()),
+          right_(sample.size()) {
         std::iota(positions_.begin(), positions_.end(), 0);
-        tree.rows_.resize(sample_rows_.size());
+        tree.members_.resize(sample.size());
     }
 
     void grow() {
@@ -191,8 +190,7 @@ private:
 
     double threshold(const FeatureTable::Column &column) const {
         if (best_.high == sample_.n_bins(best_.slot)) return std::numeric_limits<double>::infinity();
-        return threshold_between(column.distinct[column.last_rank[best_.low]],
-                                 column.distinct[column.last_rank[best_.high - 1] + 1]);
+        return threshold_between(column.highest[best_.low], column.lowest[best_.high]);
     }
 
     // Sums of targets and counts in one number: no more than 2^17 - 1 targets below 2^30.
@@ -201,7 +199,6 @@ private:
 
     TableTree &tree_;
     const TreeParameters &parameters_;
-    std::vector<std::uint32_t> sample_rows_;
     TreeSample sample_;
     FeatureDraw draw_;
     std::vector<std::uint32_t> positions_;
@@ -217,27 +214,38 @@ private:
     std::vector<std::uint32_t> right_;
 };
 
-TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters, std::vector<std::uint32_t> rows,
-                     const std::int32_t *target, std::uint64_t seed)
-    : rows_(std::move(rows)) {
-    TreeGrower(*this, table, parameters, target, seed).grow();
+TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters,
+                     const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed) {
+    TreeGrower(*this, table, parameters, sample, target, seed).grow();
+    thin_out_leaves();
     nodes_.shrink_to_fit();
     leaves_.resize(nodes_.size());
     leaves_.shrink_to_fit();
 }
 
-bool TableTree::category_goes_left(const FeatureTable &table, const Node &node, double value) const {
+void TableTree::thin_out_leaves() {
+    const auto is_large = [](const Leaf &leaf) { return leaf.n_rows > max_leaf_rows; };
+    if (std::none_of(leaves_.begin(), leaves_.end(), is_large)) return;
+    std::vector<std::uint32_t> kept;
+    for (Leaf &leaf : leaves_) {
+        const auto first = static_cast<std::uint32_t>(kept.size());
+        const std::size_t n = std::min<std::size_t>(leaf.n_rows, max_leaf_rows);
+        for (std::size_t i = 0; i < n; ++i) kept.push_back(members_[leaf.first + (2 * i + 1) * leaf.n_rows / (2 * n)]);
+        leaf = {first, static_cast<std::uint32_t>(n)};
+    }
+    kept.shrink_to_fit();
+    members_ = std::move(kept);
+}
+
+bool TableTree::category_goes_left(const FeatureKinds &kinds, const Node &node, double value) const {
     const BinSet &set = sets_[static_cast<std::size_t>(node.threshold)];
-    if (value != value) return is_in(set, FeatureTable::missing_bin);
-    const std::vector<std::uint8_t> &bins = table.column(node.feature).bin_of_code;
-    const auto code = static_cast<std::size_t>(value);
-    return code < bins.size() ? is_in(set, bins[code]) : node.missing_left;
+    return category_goes_left(set, kinds.bin_of_code[node.feature], value, node.missing_left);
 }
 
 template <bool is_plain>
-void TableTree::find_some(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
                           std::size_t n_rows, Leaf *leaves) {
-    const std::size_t n_features = table.n_features();
+    const std::size_t n_features = kinds.n_features();
     // The last rows are joined by copies of the first.
     const double *values[side_by_side];
     const Node *nodes[side_by_side];
@@ -257,7 +265,7 @@ void TableTree::find_some(const FeatureTable &table, const TableTree *const *tre
         } else {
             bool goes_left = (value <= node.threshold) | ((value != value) & node.missing_left);
             if (node.is_categorical) {
-                goes_left = trees[i < n_rows ? i : 0]->category_goes_left(table, node, value);
+                goes_left = trees[i < n_rows ? i : 0]->category_goes_left(kinds, node, value);
             }
             places[i] = node.left + !goes_left;
         }
@@ -277,15 +285,15 @@ void TableTree::find_some(const FeatureTable &table, const TableTree *const *tre
     for (std::size_t i = 0; i < n_rows; ++i) leaves[i] = trees[i]->leaves_[places[i]];
 }
 
-void TableTree::find(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+void TableTree::find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
                      const std::uint8_t *has_missing, std::size_t n_rows, Leaf *leaves) {
-    const std::size_t n_features = table.n_features();
+    const std::size_t n_features = kinds.n_features();
     for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
         const std::size_t n = std::min(side_by_side, n_rows - begin);
         bool is_plain = true;
         for (std::size_t i = begin; i < begin + n; ++i) is_plain &= trees[i]->sets_.empty() && has_missing[i] == 0;
         const auto find_here = is_plain ? find_some<true> : find_some<false>;
-        find_here(table, trees + begin, rows + begin * n_features, n, leaves + begin);
+        find_here(kinds, trees + begin, rows + begin * n_features, n, leaves + begin);
     }
 }
 

@@ -36,7 +36,7 @@ void TreeSample::sort_by_feature(std::size_t slot, std::vector<Ranked> &sorted) 
     for (std::uint32_t position = 0; position < size(); ++position) {
         if (bin[position] != FeatureTable::missing_bin) sorted.push_back({of.ranks[rows_[position]], position});
     }
-    sort(sorted, static_cast<int>(std::bit_width(of.distinct.size())));
+    sort(sorted, static_cast<int>(std::bit_width(of.n_distinct)));
 }
 
 void TreeSample::sort_by_target(std::vector<Ranked> &sorted) const {

@@ -26,7 +26,7 @@ public:
     std::uint32_t row(std::size_t position) const { return rows_[position]; }
     const std::int32_t *targets() const { return targets_.data(); }
     /// Bins that numbers of a feature have, without the one of missing values.
-    std::size_t n_bins(std::size_t slot) const { return column(slot).last_rank.size(); }
+    std::size_t n_bins(std::size_t slot) const { return column(slot).n_bins(); }
     /// By position.
     const std::uint8_t *bins(std::size_t slot) const { return bins_.data() + slot * rows_.size(); }
 

@@ -155,7 +155,7 @@ class ConditionalSurprise(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
-        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical)
+        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical).by_content()
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))
         settings = SurpriseSettings(self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed)

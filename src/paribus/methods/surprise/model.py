@@ -10,15 +10,16 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
-from paribus._core import FeatureTable
+from paribus._core import FeatureTable, RowIndex
+from paribus.methods.density import ColumnSupport
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
-from paribus.methods.surprise.mixture import ConditionalColumn
+from paribus.methods.surprise.forests import SampleDraws, StoredForests
+from paribus.methods.surprise.mixture import ConditionalColumn, find_support
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable
-from paribus.tables.row_hash import canonical_order, hash_rows
 
 N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
@@ -35,50 +36,51 @@ class SurpriseModel:
     Parameters
     ----------
     table : EncodedTable
-        The fitted table.
+        The table to fit, its rows by content.
     settings : SurpriseSettings
         How forests are grown.
-    others : list of lists of int, optional
-        By behavioral feature: the others that it is judged by. By default they are chosen.
     """
 
-    def __init__(self, table: EncodedTable, settings: SurpriseSettings, others: list[list[int]] | None = None) -> None:
+    def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
+        summaries = []
+        for feature in range(table.n_contextual, table.rows.shape[1]):
+            target = np.ascontiguousarray(table.rows[:, feature])
+            summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
+        ranges = [float(column_ranges(table.rows[:, [feature]])[0]) for feature in range(table.n_contextual)]
+        context, behavior = table.rows[:, : table.n_contextual], table.rows[:, table.n_contextual :]
+        others = [each.tolist() for each in choose_others(context, table.encoding.categorical, behavior)]
+        self._take_over(table, settings, RowIndex(table.rows), np.array(ranges), summaries, others)
+
+    def _take_over(
+        self,
+        table: EncodedTable,
+        settings: SurpriseSettings,
+        index: RowIndex,
+        ranges: Floats,
+        summaries: list[tuple[WholeColumn, ColumnSupport]],
+        others: list[list[int]],
+    ) -> None:
         self._settings = settings
-        self._n_reference = min(len(table.all_context) - 1, MAX_REFERENCES)
-        self._encoding = table.encoding
-        self._n_contextual = table.all_context.shape[1]
-        self._n_behavioral = table.all_behavior.shape[1]
-        self._order = _find_order(table)
-        """By row as it is held: its position in the caller's table."""
-        self._places = np.empty(len(self._order), dtype=np.int64)
-        """By position in the caller's table: where the row is held."""
-        self._places[self._order] = np.arange(len(self._order))
-        self._rows = np.empty((len(self._order), self._n_contextual + self._n_behavioral))
-        self._rows[:, : self._n_contextual] = table.all_context[self._order]
-        self._rows[:, self._n_contextual :] = table.all_behavior[self._order]
-        # Minus zero becomes zero, which it equals.
-        self._rows += 0.0
+        self._table, self._rows = table, table.rows
+        self._index = index
+        self._ranges, self._summaries = ranges, summaries
+        self._n_reference = min(len(self._rows) - 1, MAX_REFERENCES)
+        self._n_contextual, self._n_behavioral = len(ranges), len(summaries)
         self._context = self._rows[:, : self._n_contextual]
         self._categorical = np.append(table.encoding.categorical, np.zeros(self._n_behavioral, dtype=np.uint8))
-        self._table = FeatureTable(np.ascontiguousarray(self._rows.T), self._categorical)
-        self._ranges = column_ranges(self._context)
-        if others is None:
-            behavior = self._rows[:, self._n_contextual :]
-            found = choose_others(self._context, table.encoding.categorical, behavior)
-            others = [each.tolist() for each in found]
         self._others = others
+        """By behavioral feature: the others that it is judged by."""
         context = np.arange(self._n_contextual, dtype=np.uint16)
         self._given_context: list[ConditionalColumn] = []
         self._given_all: list[ConditionalColumn] = []
         """Empty if there is one behavioral feature."""
-        for feature in range(self._n_behavioral):
-            target = np.ascontiguousarray(self._rows[:, self._n_contextual + feature])
-            whole = WholeColumn(target)
-            self._given_context.append(ConditionalColumn(target, whole, context))
-            if self._others[feature]:
-                chosen = self._n_contextual + np.array(self._others[feature], dtype=np.uint16)
-                features = np.append(context, chosen.astype(np.uint16))
-                self._given_all.append(ConditionalColumn(target, whole, features))
+        for feature, (whole, support) in enumerate(summaries):
+            column = self._n_contextual + feature
+            self._given_context.append(ConditionalColumn(self._rows, column, whole, support, context))
+            if others[feature]:
+                chosen = np.array([self._n_contextual + other for other in others[feature]], dtype=np.uint16)
+                features = np.append(context, chosen)
+                self._given_all.append(ConditionalColumn(self._rows, column, whole, support, features))
         self._verdict: Verdict | None = None
 
     def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> tuple[SurpriseState, Judged]:
@@ -86,34 +88,54 @@ class SurpriseModel:
 
         `tick` is called with the number of rows that would be done.
         """
-        n_rows = len(self._rows)
-        asked = Asked(self._rows, self._table.match(self._rows), n_threads)
-        originals = find_originals(asked.fitted)
-        found = []
+        n_rows, n_columns = len(self._rows), len(self._columns)
+        asked = Asked(self._rows, self._index.find_all(), n_threads)
+        draws = SampleDraws(find_originals(asked.fitted), self._settings.seed, n_threads)
+        table = FeatureTable(self._rows, self._categorical)
+        evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
+        sample_of = []
         for place, column in enumerate(self._columns):
 
             def report(share: float, place: int = place) -> None:
                 if tick is not None:
-                    tick(int(n_rows * (place + share) / len(self._columns)))
+                    tick(int(n_rows * (place + share) / n_columns))
 
             settings = self._settings.of_forest(len(column.features))
-            seed = self._seed(place)
-            found.append(column.fit(self._table, asked, self._categorical, settings, seed, originals, report))
+            sample_of.append(draws.of(self._rows[:, self._n_contextual + place % self._n_behavioral], settings))
+            samples = draws.drawn[sample_of[-1]]
+            evidence[:, place], surprises[:, place] = column.fit(
+                table, samples, asked, self._categorical, settings, self._seed(place), report
+            )
         if tick is not None:
             tick(n_rows)
-        cells = self._cells(found)
+        cells = self._cells(evidence, surprises)
         self._verdict = Verdict.fit(cells)
+        forests = StoredForests(
+            self._index.order(),
+            table.kinds().bins(),
+            [samples.arrays() for samples in draws.drawn],
+            sample_of,
+            [column.packed for column in self._columns],
+        )
         learned = [column.learned for column in self._columns]
-        state = SurpriseState(self._settings, n_rows, self._others, learned, self._verdict)
-        return state, self._judged(cells, self._places)
+        state = SurpriseState(
+            self._settings, n_rows, self._others, learned, self._verdict, self._ranges, self._summaries, forests
+        )
+        return state, self._judged(cells, self._table.places)
 
-    def recall(self, state: SurpriseState, n_threads: int) -> None:
-        """Takes over what was learned before."""
-        originals = find_originals(self._table.match(self._rows))
-        for place, (column, each) in enumerate(zip(self._columns, state.learned, strict=True)):
-            settings = self._settings.of_forest(len(column.features))
-            column.recall(each, self._table, settings, self._seed(place), originals, n_threads)
-        self._verdict = state.verdict
+    @classmethod
+    def recall(cls, table: EncodedTable, state: SurpriseState) -> SurpriseModel:
+        """A model that was fitted before."""
+        model, forests = cls.__new__(cls), state.forests
+        index = RowIndex(table.rows, forests.index)
+        model._take_over(table, state.settings, index, state.ranges, state.summaries, state.others)
+        kinds, samples = forests.kinds(model._categorical), forests.open_samples(state.n_rows)
+        for column, learned, which, packed in zip(
+            model._columns, state.learned, forests.sample_of, forests.packed, strict=True
+        ):
+            column.recall(learned, kinds, samples[which], packed)
+        model._verdict = state.verdict
+        return model
 
     @property
     def _columns(self) -> list[ConditionalColumn]:
@@ -124,7 +146,7 @@ class SurpriseModel:
 
     def match(self, context: Floats, behavior: Floats) -> Positions:
         """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
-        return _moved(self._table.match(np.ascontiguousarray(np.hstack([context, behavior]))), self._order)
+        return self._table.given(self._index.find(np.ascontiguousarray(np.hstack([context, behavior]))))
 
     def judge(self, rows: RowBatch) -> Judged:
         """Partial scores, kinds, and the p-value of each cell."""
@@ -133,18 +155,17 @@ class SurpriseModel:
     def _evidence(self, rows: RowBatch) -> CellEvidence:
         asked = self._asked(rows)
         n_rows = len(rows.context)
-        found = []
+        shape = (n_rows, len(self._columns))
+        evidence, surprises = np.empty(shape), np.empty(shape)
         for place, column in enumerate(self._columns):
             values = np.ascontiguousarray(rows.behavior[:, place % self._n_behavioral])
-            found.append(column.judge(asked, values))
+            evidence[:, place], surprises[:, place] = column.judge(asked, values)
             if rows.tick is not None:
                 rows.tick(n_rows * (place + 1) // len(self._columns))
-        return self._cells(found)
+        return self._cells(evidence, surprises)
 
-    def _cells(self, found: list[tuple[Floats, Floats]]) -> CellEvidence:
-        """The evidence of all cells, from that of each column given the context, and then given all."""
-        evidence = np.column_stack([each for each, _ in found])
-        surprises = np.column_stack([each for _, each in found])
+    def _cells(self, evidence: Floats, surprises: Floats) -> CellEvidence:
+        """The evidence of all cells, from that of each column given the context, and then given all: [row][column]."""
         n = self._n_behavioral
         if not self._given_all:
             return CellEvidence(evidence, evidence, surprises, surprises)
@@ -159,7 +180,7 @@ class SurpriseModel:
 
     def _asked(self, rows: RowBatch) -> Asked:
         values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
-        return Asked(values, _moved(rows.fitted, self._places), rows.n_threads)
+        return Asked(values, self._table.held(rows.fitted), rows.n_threads)
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
@@ -181,7 +202,7 @@ class SurpriseModel:
         shape = (len(rows.context), self._n_reference)
         positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
         everybody = np.arange(len(self._context))
-        for row, (context, fitted) in enumerate(zip(rows.context, _moved(rows.fitted, self._places), strict=True)):
+        for row, (context, fitted) in enumerate(zip(rows.context, self._table.held(rows.fitted), strict=True)):
             found, near, _ = self._group(context, int(fitted))
             if len(found) < self._n_reference:
                 others = np.setdiff1d(everybody, np.append(found, fitted))
@@ -190,7 +211,7 @@ class SurpriseModel:
                 found, near = np.append(found, others[more]), np.append(near, apart[more])
                 order = np.argsort(near, kind="stable")
                 found, near = found[order], near[order]
-            positions[row], distances[row] = self._order[found], near
+            positions[row], distances[row] = self._table.given(found), near
         return positions, distances
 
     def _group(self, context: Floats, fitted: int) -> tuple[Positions, Floats, Floats]:
@@ -210,7 +231,7 @@ class SurpriseModel:
     def _distances(self, context: Floats, chosen: Positions) -> Floats:
         """Gower's, as in QCAD: the mean over the features that both rows have."""
         others = self._context[chosen]
-        is_category = self._encoding.categorical.astype(bool)
+        is_category = self._categorical[: self._n_contextual].astype(bool)
         with np.errstate(invalid="ignore", divide="ignore"):
             apart = np.abs(others - context) / np.where(self._ranges > 0, self._ranges, 1.0)
         different = is_category | ~(self._ranges > 0)
@@ -250,7 +271,7 @@ class SurpriseModel:
                     judged.partial[row],
                     percentiles,
                     percentiles[:, [5, 50, 95]],
-                    self._order[neighbors],
+                    self._table.given(neighbors),
                     distances,
                     weights,
                     verdicts,
@@ -258,16 +279,3 @@ class SurpriseModel:
                 )
             )
         return findings
-
-
-def _find_order(table: EncodedTable) -> Positions:
-    """The order in which rows are held: by their values, categories by what they are called."""
-    columns = [*table.all_context.T, *table.all_behavior.T]
-    named = [None if codes is None else list(codes) for codes in table.encoding.codes]
-    hashes = hash_rows(columns, [*named, *[None] * table.all_behavior.shape[1]])
-    return canonical_order(hashes, table.all_context, table.all_behavior)
-
-
-def _moved(positions: Positions, to: Positions) -> Positions:
-    """Where rows are in another order; -1 for -1."""
-    return np.where(positions >= 0, to[positions], -1)
