@@ -59,7 +59,7 @@ def test_it_finds_what_is_ordinary_overall_and_strange_for_its_context() -> None
 
 def test_it_finds_values_that_do_not_go_together() -> None:
     """Tests a row whose every value is plausible in its context: together they are not, and the words say so."""
-    table = wavy_table(together=1.0)
+    table = wavy_table(1500, together=1.0)
     level = 2 * np.sin(table.loc[0, "place"]) + (2.0 if table.loc[0, "kind"] == "b" else 0.0)
     table.loc[0, ["warm", "loud"]] = [level + 1.2, 5 * level + 6.0]
     detector = wavy_detector().fit(table)

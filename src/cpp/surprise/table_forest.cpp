@@ -103,9 +103,6 @@ TableForest::TableForest(const FeatureTable &table, const TreeParameters &parame
                     std::vector<std::int32_t> &members = members_[2 * pair + i];
                     members.reserve(trees[2 * pair + i]->rows().size() + step_lot);
                     for (const std::uint32_t row : trees[2 * pair + i]->rows()) members.push_back(steps[row]);
-                    for (const TableTree::Leaf &leaf : trees[2 * pair + i]->leaves()) {
-                        std::sort(members.begin() + leaf.first, members.begin() + leaf.first + leaf.n_rows);
-                    }
                     // The last leaf is read by lots, too.
                     members.resize(members.size() + step_lot);
                 }

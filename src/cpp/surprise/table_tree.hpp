@@ -25,6 +25,10 @@ public:
         std::uint32_t first, n_rows;
     };
 
+    /// A set of bins of categories.
+    using BinSet = std::array<std::uint64_t, FeatureTable::n_bins / 64>;
+    static bool is_in(const BinSet &set, std::uint8_t bin) { return (set[bin / 64] >> (bin % 64) & 1) != 0; }
+
     /// Grows a tree: each split is the one that lowers the squared error of the target most.
     ///
     /// @param rows   the sample, in ascending order
@@ -33,7 +37,7 @@ public:
     TableTree(const FeatureTable &table, const TreeParameters &parameters, std::vector<std::uint32_t> rows,
               const std::int32_t *target, std::uint64_t seed);
 
-    /// The sample, those of a leaf side by side, in ascending order.
+    /// The sample, the rows of a leaf side by side, by ascending target, equal ones in ascending order.
     const std::vector<std::uint32_t> &rows() const { return rows_; }
 
     /// By node; those of nodes that are no leaves have no rows.
@@ -59,18 +63,16 @@ private:
         bool is_categorical;
     };
 
-    using BinSet = std::array<std::uint64_t, FeatureTable::n_bins / 64>;
-
     /// Rows that go down together: while one waits for memory, the others go on.
     static constexpr std::size_t side_by_side = 8;
     /// No more rows than that. Plain ones have no missing values, and their trees no categories.
     template <bool is_plain>
     static void find_some(const FeatureTable &table, const TableTree *const *trees, const double *rows,
                           std::size_t n_rows, Leaf *leaves);
-    static bool is_in(const BinSet &set, std::uint8_t bin) { return (set[bin / 64] >> (bin % 64) & 1) != 0; }
     bool category_goes_left(const FeatureTable &table, const Node &node, double value) const;
 
     friend class TreeGrower;
+    friend class SubtreeGrower;
 
     std::vector<Node> nodes_;
     std::vector<BinSet> sets_;

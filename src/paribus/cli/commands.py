@@ -27,7 +27,7 @@ from paribus.cli.printing import print_anomalies, print_explanation, print_json
 from paribus.cli.signals import loading
 from paribus.explain.explanation import RowExplanation
 from paribus.io.reading import ReadTable, Wanted
-from paribus.io.reading.columns import all_columns
+from paribus.io.reading.raw import all_columns
 from paribus.io.writing import check_format, write_columns
 from paribus.methods.parameters import check_parameters
 from paribus.methods.registry import REGISTRY, Entry, find_by_option

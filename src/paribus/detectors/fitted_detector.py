@@ -22,12 +22,17 @@ from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
 from paribus.methods.parameters import check_parameters
 from paribus.tables.encoding import encode_behavior
 from paribus.tables.roles import find_columns, require_columns
-from paribus.tables.table import Table
+from paribus.tables.row_sample import sample_rows
+from paribus.tables.streams import find_batches
+from paribus.tables.table import Columns, Table
 
 
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Holds what a fit learned. The subclasses in this package add scoring, explanations and output."""
 
+    contextual: Columns
+    behavioral: Columns | None
+    categorical: Columns | None
     contamination: float | str
     n_jobs: int | None
     progress: Progress
@@ -121,6 +126,23 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.kinds_ = fitted.judged.kinds
         self.cell_p_values_ = fitted.judged.cell_p_values
         self.fit_seconds_ = fitted.seconds
+
+    def _gather(self, table: Any) -> Any:
+        """A table to fit in memory: the table itself, or a sample of the rows of one that is read in batches."""
+        found = find_batches(table)
+        if found is None:
+            return table
+        with reporter(self.progress, found.n_rows, "Reading") as tick:
+            sample = sample_rows(found, self.contextual, self.behavioral, categorical=self.categorical, tick=tick)
+        if not sample.is_complete:
+            n_drawn = Table(sample.table).n_rows
+            warnings.warn(
+                f"the detector is fitted to {n_drawn:,} of the {sample.n_rows:,} rows, and its scores are those of "
+                "these: anomaly_score scores all",
+                UserWarning,
+                stacklevel=3,
+            )
+        return sample.table
 
     def _read(self, rows: Any) -> Table:
         check_is_fitted(self)

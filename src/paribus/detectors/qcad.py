@@ -163,7 +163,7 @@ class QCAD(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
-        table = encode_table(X, self.contextual, self.behavioral, self.categorical)
+        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical)
         n_rows, n_features = table.all_context.shape
         n_neighbors = _resolve_n_neighbors(self.n_neighbors, n_rows)
 

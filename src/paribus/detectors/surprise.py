@@ -53,8 +53,8 @@ class ConditionalSurprise(ContextualDetector):
     false_alarms : float
         With `contamination="auto"`: the share of ordinary rows that are flagged by chance.
     random_state : int, RandomState or None
-        The seed of the samples and of the columns that splits consider. The same data, parameters and seed give
-        bit-identical results for any number of threads.
+        The seed of the samples and of the columns that splits consider. The same rows, parameters and seed give
+        bit-identical results in any order of the rows and for any number of threads.
     n_jobs : int
         The number of threads; -1 for all cores.
     progress : bool or callable
@@ -155,7 +155,7 @@ class ConditionalSurprise(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
-        table = encode_table(X, self.contextual, self.behavioral, self.categorical)
+        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical)
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))
         settings = SurpriseSettings(self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed)

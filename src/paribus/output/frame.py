@@ -50,13 +50,22 @@ class RowScores:
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """The columns of the table, by name."""
-        label = np.where(self.is_anomaly, "anomaly", "normal").astype(object)
-        label[np.isnan(self.total)] = "not scored"
         rows = np.arange(len(self.total)) if self.row_labels is None else self.row_labels
         return {
             self.row_heading: rows,
             "score": self.total,
             "rank": self.rank,
-            "label": label,
-            **{f"partial_{name}": values for name, values in self.partial.items()},
+            "label": self.label,
+            **self.named_parts(),
         }
+
+    @property
+    def label(self) -> npt.NDArray[Any]:
+        """Of each row: "anomaly", "normal" or "not scored"."""
+        label = np.where(self.is_anomaly, "anomaly", "normal").astype(object)
+        label[np.isnan(self.total)] = "not scored"
+        return label
+
+    def named_parts(self) -> dict[str, Floats]:
+        """The partial scores, by the names of their columns."""
+        return {f"partial_{name}": values for name, values in self.partial.items()}

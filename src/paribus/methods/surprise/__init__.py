@@ -16,7 +16,7 @@ FULL_PARTIAL_SCORE = 6.0
 
 
 def _restore(table: EncodedTable, state: SurpriseState, n_threads: int) -> FittedMethod:
-    model = SurpriseModel(table, state.settings)
+    model = SurpriseModel(table, state.settings, state.others)
     model.recall(state, n_threads)
     return model
 

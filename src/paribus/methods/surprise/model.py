@@ -13,10 +13,12 @@ from paribus._common.statistics import column_ranges, evenly
 from paribus._core import FeatureTable
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.mixture import ConditionalColumn
+from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.row_hash import canonical_order, hash_rows
 
 N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
@@ -27,36 +29,55 @@ NEGLIGIBLE = 1e-12
 class SurpriseModel:
     """Holds the distribution of each behavioral feature given the context, and given all other features.
 
+    Samples are drawn by position and sums depend on the order of their terms. Rows are therefore held in an order that
+    depends on their values alone; positions that go in and out are those of the caller's table.
+
     Parameters
     ----------
     table : EncodedTable
         The fitted table.
     settings : SurpriseSettings
         How forests are grown.
+    others : list of lists of int, optional
+        By behavioral feature: the others that it is judged by. By default they are chosen.
     """
 
-    def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
+    def __init__(self, table: EncodedTable, settings: SurpriseSettings, others: list[list[int]] | None = None) -> None:
         self._settings = settings
         self._n_reference = min(len(table.all_context) - 1, MAX_REFERENCES)
         self._encoding = table.encoding
-        self._context, self._behavior = table.all_context, table.all_behavior
         self._n_contextual = table.all_context.shape[1]
         self._n_behavioral = table.all_behavior.shape[1]
-        self._rows = np.ascontiguousarray(np.hstack([table.all_context, table.all_behavior]))
+        self._order = _find_order(table)
+        """By row as it is held: its position in the caller's table."""
+        self._places = np.empty(len(self._order), dtype=np.int64)
+        """By position in the caller's table: where the row is held."""
+        self._places[self._order] = np.arange(len(self._order))
+        self._rows = np.empty((len(self._order), self._n_contextual + self._n_behavioral))
+        self._rows[:, : self._n_contextual] = table.all_context[self._order]
+        self._rows[:, self._n_contextual :] = table.all_behavior[self._order]
+        # Minus zero becomes zero, which it equals.
+        self._rows += 0.0
+        self._context = self._rows[:, : self._n_contextual]
         self._categorical = np.append(table.encoding.categorical, np.zeros(self._n_behavioral, dtype=np.uint8))
         self._table = FeatureTable(np.ascontiguousarray(self._rows.T), self._categorical)
-        self._ranges = column_ranges(table.all_context)
+        self._ranges = column_ranges(self._context)
+        if others is None:
+            behavior = self._rows[:, self._n_contextual :]
+            found = choose_others(self._context, table.encoding.categorical, behavior)
+            others = [each.tolist() for each in found]
+        self._others = others
         context = np.arange(self._n_contextual, dtype=np.uint16)
         self._given_context: list[ConditionalColumn] = []
         self._given_all: list[ConditionalColumn] = []
         """Empty if there is one behavioral feature."""
         for feature in range(self._n_behavioral):
-            target = np.ascontiguousarray(table.all_behavior[:, feature])
+            target = np.ascontiguousarray(self._rows[:, self._n_contextual + feature])
             whole = WholeColumn(target)
             self._given_context.append(ConditionalColumn(target, whole, context))
-            others = [self._n_contextual + other for other in range(self._n_behavioral) if other != feature]
-            if others:
-                features = np.append(context, np.array(others, dtype=np.uint16))
+            if self._others[feature]:
+                chosen = self._n_contextual + np.array(self._others[feature], dtype=np.uint16)
+                features = np.append(context, chosen.astype(np.uint16))
                 self._given_all.append(ConditionalColumn(target, whole, features))
         self._verdict: Verdict | None = None
 
@@ -83,7 +104,8 @@ class SurpriseModel:
         cells = self._cells(found)
         self._verdict = Verdict.fit(cells)
         learned = [column.learned for column in self._columns]
-        return SurpriseState(self._settings, n_rows, learned, self._verdict), self._judged(cells)
+        state = SurpriseState(self._settings, n_rows, self._others, learned, self._verdict)
+        return state, self._judged(cells, self._places)
 
     def recall(self, state: SurpriseState, n_threads: int) -> None:
         """Takes over what was learned before."""
@@ -102,7 +124,7 @@ class SurpriseModel:
 
     def match(self, context: Floats, behavior: Floats) -> Positions:
         """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
-        return self._table.match(np.ascontiguousarray(np.hstack([context, behavior])))
+        return _moved(self._table.match(np.ascontiguousarray(np.hstack([context, behavior]))), self._order)
 
     def judge(self, rows: RowBatch) -> Judged:
         """Partial scores, kinds, and the p-value of each cell."""
@@ -128,22 +150,23 @@ class SurpriseModel:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
-    def _judged(self, cells: CellEvidence) -> Judged:
+    def _judged(self, cells: CellEvidence, rows: Positions | slice = slice(None)) -> Judged:
+        """What is said of cells, in the order of `rows`."""
         assert self._verdict is not None
         said = self._verdict.judge(cells)
-        given_all = np.exp(-cells.given_all) if self._given_all else None
-        return Judged(said.parts, said.kinds, np.exp(-cells.given_context), given_all)
+        given_all = np.exp(-cells.given_all[rows]) if self._given_all else None
+        return Judged(said.parts[rows], said.kinds[rows], np.exp(-cells.given_context[rows]), given_all)
 
     def _asked(self, rows: RowBatch) -> Asked:
         values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
-        return Asked(values, rows.fitted, rows.n_threads)
+        return Asked(values, _moved(rows.fitted, self._places), rows.n_threads)
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
         asked = self._asked(rows)
-        own = self._context[rows.fitted]
+        own = self._context[asked.fitted]
         is_same = ((rows.context == own) | (np.isnan(rows.context) & np.isnan(own))).all(axis=1)
-        asked = replace(asked, is_elsewhere=(rows.fitted >= 0) & ~is_same)
+        asked = replace(asked, is_elsewhere=(asked.fitted >= 0) & ~is_same)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):
             for row, density in enumerate(column.densities(asked)):
@@ -158,7 +181,7 @@ class SurpriseModel:
         shape = (len(rows.context), self._n_reference)
         positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
         everybody = np.arange(len(self._context))
-        for row, (context, fitted) in enumerate(zip(rows.context, rows.fitted, strict=True)):
+        for row, (context, fitted) in enumerate(zip(rows.context, _moved(rows.fitted, self._places), strict=True)):
             found, near, _ = self._group(context, int(fitted))
             if len(found) < self._n_reference:
                 others = np.setdiff1d(everybody, np.append(found, fitted))
@@ -167,7 +190,7 @@ class SurpriseModel:
                 found, near = np.append(found, others[more]), np.append(near, apart[more])
                 order = np.argsort(near, kind="stable")
                 found, near = found[order], near[order]
-            positions[row], distances[row] = found, near
+            positions[row], distances[row] = self._order[found], near
         return positions, distances
 
     def _group(self, context: Floats, fitted: int) -> tuple[Positions, Floats, Floats]:
@@ -212,7 +235,7 @@ class SurpriseModel:
         findings = []
         for row in range(len(judged.partial)):
             percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])
-            neighbors, distances, weights = self._group(rows.context[row], int(rows.fitted[row]))
+            neighbors, distances, weights = self._group(rows.context[row], int(asked.fitted[row]))
             given_all = judged.cell_p_values_given_all
             verdicts = tuple(
                 CellVerdict(
@@ -227,7 +250,7 @@ class SurpriseModel:
                     judged.partial[row],
                     percentiles,
                     percentiles[:, [5, 50, 95]],
-                    neighbors,
+                    self._order[neighbors],
                     distances,
                     weights,
                     verdicts,
@@ -235,3 +258,16 @@ class SurpriseModel:
                 )
             )
         return findings
+
+
+def _find_order(table: EncodedTable) -> Positions:
+    """The order in which rows are held: by their values, categories by what they are called."""
+    columns = [*table.all_context.T, *table.all_behavior.T]
+    named = [None if codes is None else list(codes) for codes in table.encoding.codes]
+    hashes = hash_rows(columns, [*named, *[None] * table.all_behavior.shape[1]])
+    return canonical_order(hashes, table.all_context, table.all_behavior)
+
+
+def _moved(positions: Positions, to: Positions) -> Positions:
+    """Where rows are in another order; -1 for -1."""
+    return np.where(positions >= 0, to[positions], -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,8 @@ class SurpriseState:
 
     settings: SurpriseSettings
     n_rows: int
+    others: list[list[int]]
+    """Of each behavioral feature: the others that it is judged by, ascending."""
     learned: list[Learned]
     """Of each behavioral feature: given the context, and, if there are several, given all other features."""
     verdict: Verdict
@@ -76,6 +79,7 @@ def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
         "min_samples_leaf": int(settings.min_samples_leaf),
         "max_samples": int(settings.max_samples),
         "seed": int(settings.seed),
+        "others": state.others,
         "learned": [_pack_learned(learned) for learned in state.learned],
         "verdict": {
             "sums": {
@@ -163,14 +167,15 @@ def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> SurpriseState
     )
     n_rows, n_behavioral = behavior.shape
     n_columns = n_behavioral * (2 if n_behavioral > 1 else 1)
+    others = header.get("others", lambda value: _are_others(value, n_behavioral))
     stored = header.get("learned", lambda value: isinstance(value, list) and len(value) == n_columns)
     learned = []
     for place, fields in enumerate(stored):
-        others = 0 if place < n_behavioral else n_behavioral - 1
-        kinds = np.append(categorical, np.zeros(others, dtype=np.uint8))
+        n_others = 0 if place < n_behavioral else len(others[place - n_behavioral])
+        kinds = np.append(categorical, np.zeros(n_others, dtype=np.uint8))
         learned.append(_unpack_learned(fields, arrays, place, kinds, behavior[:, place % n_behavioral]))
     verdict = _unpack_verdict(_part(header, "verdict"), n_behavioral)
-    return SurpriseState(settings, n_rows, learned, verdict)
+    return SurpriseState(settings, n_rows, others, learned, verdict)
 
 
 def _unpack_learned(
@@ -184,7 +189,8 @@ def _unpack_learned(
     if stored is not None:
         trend = _unpack_trend(Fields(stored), categorical)
         distances = floats_of(arrays, f"distances_{place}", target.shape)
-        if (np.isnan(distances) != np.isnan(target)).any():
+        # They are in the order of their values, which the table is not.
+        if np.isnan(distances).sum() != np.isnan(target).sum():
             raise DamagedError(f"distances_{place} is not what it should be")
     n_views = 0 if WholeColumn(target).is_constant else 1 if trend is None else 2
     if n_views == 0:
@@ -321,6 +327,21 @@ def _numbers(part: Fields, name: str, fewest: int, most: int) -> Floats:
     if not all(is_finite(value) for value in found):
         raise DamagedError(f"{name} is not what it should be")
     return np.array(found, dtype=np.float64)
+
+
+def _are_others(value: Any, n_behavioral: int) -> bool:
+    """Whether there are other features for each one, ascending; at least one, if there are any."""
+    return (
+        isinstance(value, list)
+        and len(value) == n_behavioral
+        and all(
+            isinstance(each, list)
+            and all(is_whole(other) and 0 <= other < n_behavioral and other != feature for other in each)
+            and all(first < second for first, second in pairwise(each))
+            and bool(each) == (n_behavioral > 1)
+            for feature, each in enumerate(value)
+        )
+    )
 
 
 def _is_max_features(value: Any) -> bool:
