@@ -61,7 +61,7 @@ def detect(
     if not roles.context:
         if roles.behavior or roles.categorical or out or report or as_json:
             raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
-        print_overview(source.read(all_columns), "detect", source)
+        print_overview(_look_into(source, limit), "detect", source)
         return
     if out is not None:
         check_format(out)
@@ -271,6 +271,19 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
 
     close = get_close_matches(row, list(labels), n=1)
     raise ValueError(f"column '{id}' has no row {row}" + (f": did you mean {close[0]}?" if close else ""))
+
+
+def _look_into(source: Source, memory: int | None) -> ReadTable:
+    """A table whose columns are to be listed: all of it, or the first rows of one that is too large."""
+    if not is_large(source, memory):
+        return source.read(all_columns)
+    with ExitStack() as stack:
+        stream = source.open(all_columns, stack)
+        first = next(stream.batches())
+        n_rows = len(next(iter(first.values())))
+        if n_rows < stream.n_rows:
+            note(f"{stream.name} has {stream.n_rows:,} rows: its columns are listed by the first {n_rows:,}")
+        return ReadTable(stream.name, first, n_rows)
 
 
 @dataclass(frozen=True)

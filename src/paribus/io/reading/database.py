@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from paribus.io.reading import raw
 from paribus.io.reading.raw import Choose, RawStream, RawTable, Wanted, check_names, pick
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Executable
-
-BATCH_SIZE = 10_000  # rows
 
 
 def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
@@ -53,7 +52,7 @@ def stream_database(address: str, sql: str | None, stack: ExitStack) -> RawStrea
             raise ValueError(f"{name}: {reason}") from None
 
     with explained():
-        connection = stack.enter_context(engine.connect().execution_options(yield_per=BATCH_SIZE))
+        connection = stack.enter_context(engine.connect().execution_options(yield_per=raw.BATCH_SIZE))
         statement = _statement(engine, name, sql)
         with connection.execute(statement) as result:
             if not result.returns_rows:

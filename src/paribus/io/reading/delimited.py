@@ -12,8 +12,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from paribus.io.reading import raw
 from paribus.io.reading.columns import number, timestamp
-from paribus.io.reading.raw import BATCH_SIZE, Choose, Note, RawStream, RawTable, Wanted, check_names, pick
+from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, check_names, pick
 from paribus.io.reading.source import Source
 from paribus.io.reading.text import TextOptions, decoded, find_encoding
 
@@ -38,14 +39,17 @@ def recognizes(head: bytes, name: str) -> bool:
 
 def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: ExitStack) -> RawTable:
     """Reads a file of delimited text."""
-    opened = stream(source, text, note, stack, batch_size=None)
+    opened = _open(source, text, note, None)
     return next(opened.batches(choose(opened.names)))
 
 
-def stream(
-    source: Source, text: TextOptions, note: Note, stack: ExitStack, batch_size: int | None = BATCH_SIZE
-) -> RawStream:
-    """Opens a file of delimited text, to read some rows at a time; all at once if `batch_size` is None."""
+def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
+    """Opens a file of delimited text, to read some rows at a time."""
+    return _open(source, text, note, raw.BATCH_SIZE)
+
+
+def _open(source: Source, text: TextOptions, note: Note, batch_size: int | None) -> RawStream:
+    """Opens a file to read so many rows at a time; all at once if it is None."""
     encoding = find_encoding(source, text.encoding, note)
     layout = _Layout.of(source.name, _sample(decoded(source, encoding)), text, note)
 

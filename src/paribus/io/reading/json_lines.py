@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
+from paribus.io.reading import raw
 from paribus.io.reading.encodings import evident_encoding
-from paribus.io.reading.raw import BATCH_SIZE, Choose, Note, RawStream, RawTable, Wanted, pick
+from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, pick
 from paribus.io.reading.source import Source
 from paribus.io.reading.text import TextOptions, decoded, find_encoding
 
@@ -41,7 +42,7 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
         kept, _ = pick(list(keys), wanted)
         rows = _objects(source.name, decoded(source, encoding))
         n_done = 0
-        while batch := list(itertools.islice(rows, BATCH_SIZE)):
+        while batch := list(itertools.islice(rows, raw.BATCH_SIZE)):
             columns: dict[str, Any] = {key: [row.get(key) for _, row in batch] for key in kept}
             lines = array("Q", [line for line, _ in batch])
             yield RawTable(source.name, kept, columns, wanted, lines, first_row=n_done)

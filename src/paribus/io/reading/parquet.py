@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus.io.duck import connect, literal_path
-from paribus.io.reading.raw import BATCH_SIZE, Choose, Note, RawStream, RawTable, Wanted, check_names, pick
+from paribus.io.reading import raw
+from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, check_names, pick
 from paribus.io.reading.source import Source
 from paribus.io.reading.text import TextOptions
 
@@ -51,10 +52,10 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
 
         kept, places = pick(names, wanted)
         number = duckdb.ColumnExpression(ROW_NUMBER)
-        for begin in range(0, n_rows, BATCH_SIZE):
+        for begin in range(0, n_rows, raw.BATCH_SIZE):
             # A connection for each batch: results of a generator that was left would stay open.
             with _opened(source.name, path, numbered=True) as relation:
-                end = min(begin + BATCH_SIZE, n_rows) - 1
+                end = min(begin + raw.BATCH_SIZE, n_rows) - 1
                 some = relation.filter(number.between(duckdb.ConstantExpression(begin), duckdb.ConstantExpression(end)))
                 columns = _fetch(some, names, kept, places)
             yield RawTable(source.name, kept, columns, wanted, None, first_row=begin)

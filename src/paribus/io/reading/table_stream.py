@@ -63,7 +63,7 @@ def typed_stream(raw: RawStream, choose: Choose, missing: frozenset[str], note: 
             elif name not in wanted.texts:
                 known.merge(look_at(batch, name, Cells(values, missing)))
     n_rows = n_rows if raw.n_rows is None else raw.n_rows
-    if n_rows == 0:
+    if n_rows == 0 or not raw.names:
         raise ValueError(f"{raw.source}: there are no rows")
     types = {name: decide(raw.source, wanted, name, each, raw.decimal_commas, note) for name, each in facts.items()}
     return TableStream(raw.source, kept, n_rows, raw, wanted, types, missing)
