@@ -11,7 +11,7 @@ from scipy.stats import false_discovery_control
 from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Floats, Positions
-from paribus._common.validation import is_number
+from paribus._common.validation import check_whole_number, is_number
 from paribus.detectors.batches import by_batches
 from paribus.detectors.fitted_detector import FittedDetector, warn_unscored
 from paribus.output.frame import RowScores
