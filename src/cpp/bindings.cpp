@@ -508,7 +508,7 @@ public:
     /// The forest in the form that suits so many rows.
     std::shared_ptr<const paribus::LeafFinder> get(std::size_t n_rows, std::size_t n_threads) const {
         if (grown_) return grown_;
-        if (n_rows < min_rows_to_unpack) return forest_;
+        if (n_rows < forest_->min_rows_to_unpack()) return forest_;
         return std::make_shared<paribus::TableForest>(*forest_, n_threads);
     }
 
@@ -582,9 +582,6 @@ public:
     }
 
 private:
-    // Below, to unpack the forest takes longer than to follow the rows through the packed one.
-    static constexpr std::size_t min_rows_to_unpack = 2000;
-
     void open() {
         forest_ = std::make_shared<paribus::PackedForest>(*kinds_, *samples_, *target_.get(), packed_.data(),
                                                           packed_.shape(0));
