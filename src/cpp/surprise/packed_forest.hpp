@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "surprise/leaf_finder.hpp"
@@ -28,6 +29,10 @@ public:
     /// @throws std::invalid_argument if the beginning of the bytes, which describes the others, is not as it should be
     PackedForest(const FeatureKinds &kinds, const TreeSamples &samples, const TargetColumn &target,
                  const std::uint8_t *bytes, std::size_t size);
+    ~PackedForest() override;
+
+    /// So many rows take about as long to follow through the packed trees as it takes to unpack these.
+    std::size_t min_rows_to_unpack() const;
 
     const FeatureKinds &kinds() const { return kinds_; }
     const TreeSamples &samples() const { return samples_; }
@@ -56,7 +61,9 @@ public:
 private:
     struct Tree;
 
-    Tree open(std::size_t tree) const;
+    /// The parts of a tree, which are checked when it is first opened.
+    const Tree &open(std::size_t tree) const;
+    Tree parse(std::size_t tree) const;
     void check(const Tree &tree, const std::vector<std::uint32_t> &sample) const;
     template <typename Use>
     void for_each_member(std::size_t pair, const double *row, std::int64_t fitted, const Use &use) const;
@@ -70,7 +77,11 @@ private:
     std::vector<std::uint16_t> features_;
     /// By tree.
     std::vector<std::uint64_t> begins_, sizes_, checksums_;
-    std::unique_ptr<std::atomic<bool>[]> is_checked_;
+    /// By tree, filled in when it is first opened.
+    std::unique_ptr<Tree[]> trees_;
+    std::unique_ptr<std::atomic<bool>[]> is_open_;
+    static constexpr std::size_t n_locks = 16;
+    mutable std::mutex locks_[n_locks];
 };
 
 }  // namespace paribus
