@@ -83,8 +83,8 @@ def _residual_ranks(context: Floats, categorical: npt.NDArray[np.uint8], behavio
         known = ~np.isnan(target)
         if known.sum() < 2 or np.ptp(target[known]) <= SMALLEST_RANGE:
             continue
-        _, distances = fit_trend(context, categorical, pull_in(target))
-        ranks[known, feature] = _center(rankdata(distances[known]))
+        trend, _ = fit_trend(context, categorical, pull_in(target))
+        ranks[known, feature] = _center(rankdata((target - trend.predict(context))[known]))
     return ranks
 
 
