@@ -156,7 +156,7 @@ def test_an_interrupt_between_batches_leaves_the_old_scores(
     """Tests that a signal while scores are written keeps the old file, and leaves nothing half."""
     (tmp_path / "scores.parquet").write_text("old")
     score = ConditionalSurprise.score_batch
-    n_scored = []
+    n_scored: list[int] = []
 
     def interrupted(self: Any, batch: Any, **options: Any) -> Any:
         n_scored.append(len(n_scored))
