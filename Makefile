@@ -42,7 +42,7 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs format stubs sanitize bench experiments wheel clean
+.PHONY: help demo test lint docs format stubs sanitize bench calibration experiments wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +80,9 @@ stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
+
+calibration: $(VENV)/.installed-bench  ## check that stated probabilities hold (15 minutes; BENCH_ARGS=--quick for one)
+	$(BIN)/python benchmarks/calibration.py $(BENCH_ARGS)
 
 experiments: $(VENV)/.installed-experiments  ## run all experiments (six hours; resumes where it stopped)
 	$(BIN)/paribus bench accuracy

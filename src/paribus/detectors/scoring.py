@@ -11,7 +11,7 @@ from scipy.stats import false_discovery_control
 from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Floats, Positions
-from paribus._common.validation import is_number
+from paribus._common.validation import check_whole_number, is_number
 from paribus.detectors.batches import by_batches
 from paribus.detectors.fitted_detector import FittedDetector, warn_unscored
 from paribus.output.frame import RowScores
@@ -236,6 +236,43 @@ class ScoringDetector(FittedDetector):
             return known
         chosen = known[false_discovery_control(np.clip(p_values[known], 0.0, 1.0)) <= fdr]
         return np.asarray(chosen[np.argsort(p_values[chosen], kind="stable")])
+
+    def false_share(self, n_rows: int | None = None, *, rows: Any = None) -> float:
+        """Estimates the share of ordinary rows among those with the highest scores.
+
+        As many ordinary rows are expected to score as high as the last of them as its p-value times the number of all
+        rows says.
+
+        Parameters
+        ----------
+        n_rows : int, optional
+            The number of rows, from the top of the list; the flagged ones by default.
+        rows : table, optional
+            The rows to look at, instead of the fitted ones.
+
+        Returns
+        -------
+        float
+            The expected share, 1 at most; 0 for no rows.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector.false_share(len(detector.select(fdr=0.1))) <= 0.1
+        True
+        """
+        check_is_fitted(self)
+        p_values = self.p_values_ if rows is None else self.p_values(rows)
+        ascending = np.sort(p_values[~np.isnan(p_values)])
+        if n_rows is None:
+            labels = self.labels_ if rows is None else self.predict(rows)
+            n_rows = int((labels == -1).sum())
+        check_whole_number("n_rows", n_rows, 0, len(ascending))
+        if n_rows == 0:
+            return 0.0
+        return float(min(1.0, ascending[n_rows - 1] * len(ascending) / n_rows))
 
     @by_batches
     def percentiles(self, rows: Any) -> npt.NDArray[np.float64]:
