@@ -17,7 +17,7 @@ import pytest
 
 from paribus import ConditionalSurprise
 from paribus._common import atomic_files
-from paribus.cli import commands, large
+from paribus.cli import fitting, large
 from paribus.io.reading import raw
 from tests.support.running import QUICK_OPTIONS, ROLES, invoke, run
 
@@ -28,7 +28,7 @@ MEMORY = ["--memory", "4GB"]
 @pytest.fixture
 def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Samples of 100 rows, and batches of 40."""
-    monkeypatch.setattr(commands, "sample_size", lambda *_: 100)
+    monkeypatch.setattr(fitting, "sample_size", lambda *_: 100)
     monkeypatch.setattr(raw, "BATCH_SIZE", 40)
 
 
