@@ -10,12 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Positions
 from paribus._common.validation import check_whole_number
+from paribus.detectors.batches import each_batch
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
 from paribus.explain.view import highest
 from paribus.methods.interface import RowBatch
+from paribus.tables.joining import join_tables
 from paribus.tables.rows import as_one_row
+from paribus.tables.streams import find_batches
 from paribus.tables.table import Table
 
 
@@ -94,12 +97,25 @@ class ExplainingDetector(ScoringDetector):
         if rows is None:
             chosen = highest(self.anomaly_scores_, n_rows)
             return self._explain_fitted(chosen, n_features) if chosen.size else []
-        table = self._read(rows)
-        chosen = highest(self.method.total(self._judge(table).partial), n_rows)
-        if chosen.size == 0:
+        found = find_batches(rows, once=True)
+        batches = iter([rows]) if found is None else each_batch(self, found, "Scoring")
+        pieces: list[Any] = []
+        scores, labels = np.zeros(0), []
+        n_before = 0
+        for batch in batches:
+            table = self._read(batch)
+            total = self.method.total(self._judge(table).partial)
+            chosen = highest(total, n_rows)
+            pieces.append(table.take(chosen))
+            scores = np.append(scores, total[chosen])
+            # Positions are those in the whole table.
+            named = (table.row_label(row) for row in chosen.tolist())
+            labels += [label + n_before if found is not None and isinstance(label, int) else label for label in named]
+            n_before += table.n_rows
+        best = highest(scores, n_rows)
+        if best.size == 0:
             return []
-        labels = [table.row_label(row) for row in chosen.tolist()]
-        return self._explain_new(Table(table.take(chosen)), labels, n_features)
+        return self._explain_new(Table(join_tables(pieces, best)), [labels[place] for place in best], n_features)
 
     def _explain_fitted(self, positions: Positions, n_features: int) -> list[Explanation]:
         table = self._fitted.table

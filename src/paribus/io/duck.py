@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Thread
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+Result = TypeVar("Result")
 
 _LITERAL = re.compile(r"/[\w./ +,=@%-]*")
 
@@ -34,3 +38,28 @@ def connect(**settings: str) -> DuckDBPyConnection:
 
     never = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
     return duckdb.connect(config={**never, **settings})
+
+
+def interruptible(connection: DuckDBPyConnection, work: Callable[[], Result]) -> Result:
+    """Does some work with a connection, which a signal ends at once.
+
+    It is done in a thread: in the main thread, DuckDB looks for signals only every few seconds, and turns what their
+    handlers raise into an error of its own.
+    """
+    done: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        return done.result()
+    except BaseException:
+        connection.interrupt()
+        raise
+    finally:
+        thread.join()

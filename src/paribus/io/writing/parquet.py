@@ -14,7 +14,7 @@ from typing import Any
 import numpy.typing as npt
 
 from paribus._common.atomic_files import AnyPath
-from paribus.io.duck import connect, literal_path
+from paribus.io.duck import connect, interruptible, literal_path
 from paribus.io.writing.rows import WHOLE_NUMBERS, Append
 
 SUFFIXES = (".parquet",)
@@ -69,7 +69,8 @@ def _write(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
         connection.register("rows", numbered)
         # Directly to the path, which is a draft already.
         rows = connection.table("rows").select(*chosen)
-        rows.write_parquet(os.path.join(folder, path.name), use_tmp_file=False)
+        target = os.path.join(folder, path.name)
+        interruptible(connection, lambda: rows.write_parquet(target, use_tmp_file=False))
 
 
 def _join(folder: Path, n_parts: int, path: Path) -> None:
@@ -80,7 +81,8 @@ def _join(folder: Path, n_parts: int, path: Path) -> None:
         literal_path(path.parent) as target,
     ):
         names = [os.path.join(parts, f"{place:08d}.parquet") for place in range(n_parts)]
-        connection.from_parquet(names).write_parquet(os.path.join(target, path.name), use_tmp_file=False)
+        rows, joined = connection.from_parquet(names), os.path.join(target, path.name)
+        interruptible(connection, lambda: rows.write_parquet(joined, use_tmp_file=False))
 
 
 @contextmanager
