@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Positions
@@ -13,8 +14,10 @@ from paribus._common.validation import check_whole_number
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
-from paribus.explain.view import highest
+from paribus.explain.group import AnomalyGroup, plain_label
+from paribus.explain.known import KnownLike, read_known
 from paribus.methods.interface import RowBatch
+from paribus.output.results import Results, ScoredRows
 from paribus.tables.rows import as_one_row
 from paribus.tables.table import Table
 
@@ -68,7 +71,7 @@ class ExplainingDetector(ScoringDetector):
         Parameters
         ----------
         n_rows : int
-            The maximum number of rows to explain. Rows without a score are left out.
+            The maximum number of rows to explain. Rows without a score, and rows that are known, are left out.
         rows : table, optional
             New rows to score and explain, instead of the fitted ones. The `row` of an explanation is the row's label
             in a pandas index, or its position.
@@ -92,13 +95,107 @@ class ExplainingDetector(ScoringDetector):
         check_whole_number("n_rows", n_rows, 1)
         check_whole_number("n_features", n_features, 1)
         if rows is None:
-            chosen = highest(self.anomaly_scores_, n_rows)
+            chosen = self.results().highest(n_rows)
             return self._explain_fitted(chosen, n_features) if chosen.size else []
-        table = self._read(rows)
-        chosen = highest(self.method.total(self._judge(table).partial), n_rows)
-        if chosen.size == 0:
-            return []
-        labels = [table.row_label(row) for row in chosen.tolist()]
+        found = self.results(rows)
+        chosen = found.highest(n_rows)
+        return self._explain_some(found.rows, chosen, n_features) if chosen.size else []
+
+    def groups(self, rows: Any = None) -> list[AnomalyGroup]:
+        """Finds groups of flagged rows that have the same cause.
+
+        Rows belong together if the same column is off in the same way, with one and the same value or on the same side
+        of what is usual, and in the same circumstances. A group is shown if chance would not give so many rows that are
+        as strange. Rows without a group are strange each in its own way, or by chance.
+
+        Parameters
+        ----------
+        rows : table, optional
+            New rows to score and group, instead of the fitted ones.
+
+        Returns
+        -------
+        list of AnomalyGroup
+            The groups, the largest first. Each has a rule in words, and the positions of its rows.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> table = {name: column.copy() for name, column in weather.table.items()}
+        >>> table["wind"][100:112] = 0.0
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(table)
+        >>> print(detector.groups()[0].rule)
+        wind is 0.0 where ... is usual, for any month, elevation and zone
+        """
+        return self.results(rows).groups
+
+    def results(
+        self,
+        rows: Any = None,
+        *,
+        known: KnownLike | None = None,
+        labels: npt.NDArray[Any] | None = None,
+        heading: str = "row",
+    ) -> Results:
+        """Gives the results for all rows: what `to_frame`, `groups`, `report` and the shell are made of.
+
+        Parameters
+        ----------
+        rows : table, optional
+            New rows, instead of the fitted ones.
+        known : path or list of dicts, optional
+            What is known about new rows; by default what was known at fit.
+        labels : array, optional
+            The labels of the rows; by default those of a pandas index, or positions.
+        heading : str
+            The name of the column of labels.
+
+        Returns
+        -------
+        Results
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> float(detector.results().rank.min())
+        1.0
+        """
+        check_is_fitted(self)
+        entries = self._known if known is None else read_known(known)
+        if rows is None:
+            fitted = self._fitted
+            scored = ScoredRows(
+                fitted.table.original,
+                fitted.table.all_context,
+                fitted.table.all_behavior,
+                fitted.judged.partial,
+                self.anomaly_scores_,
+                self.p_values_,
+                fitted.judged.kinds,
+                True,
+                fitted.table.original.labels() if labels is None else labels,
+                heading,
+            )
+        else:
+            table = self._read(rows)
+            judged = self._judge(table)
+            scores = self.method.total(judged.partial)
+            p_values = self.method.p_values(scores, self.anomaly_scores_)
+            own = table.labels() if labels is None else labels
+            scored = ScoredRows(
+                table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading
+            )
+        return Results(self.view(), scored, lambda chosen: self._explain_some(scored, chosen, 3), entries)
+
+    def _explain_some(self, scored: ScoredRows, chosen: Positions, n_features: int) -> list[Explanation]:
+        if scored.is_fitted:
+            return self._explain_fitted(chosen, n_features)
+        table = scored.table
+        own = scored.labels
+        labels = [table.row_label(row) if own is None else plain_label(own[row]) for row in chosen.tolist()]
         return self._explain_new(Table(table.take(chosen)), labels, n_features)
 
     def _explain_fitted(self, positions: Positions, n_features: int) -> list[Explanation]:
@@ -134,7 +231,7 @@ class ExplainingDetector(ScoringDetector):
             )
         for row, position in enumerate(positions):
             # Of identical fitted rows, the same one is always left out of the group. Here the row in question is.
-            if position is not None:
+            if position is not None and batch.fitted[row] >= 0:
                 neighbors = findings[row].neighbors
                 neighbors[neighbors == position] = batch.fitted[row]
         return explain_rows(

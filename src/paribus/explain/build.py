@@ -131,8 +131,18 @@ def _features(view: FittedView, values: Floats, findings: RowFindings) -> tuple[
                 verdict=None if findings.verdicts is None else findings.verdicts[i],
             )
         )
-    # Features without a score come last.
-    return tuple(sorted(features, key=lambda feature: -np.nan_to_num(feature.partial_score, nan=-1.0)))
+    # Features without a score come last, and those that make up nothing of it lead no sentence.
+    return tuple(
+        sorted(
+            features,
+            key=lambda feature: (
+                np.isnan(feature.partial_score),
+                not feature.share > 0.0,
+                -feature.oddness,
+                -np.nan_to_num(feature.partial_score),
+            ),
+        )
+    )
 
 
 def _n_counting(weights: Floats) -> int:

@@ -63,6 +63,8 @@ class CellVerdict:
     """
     density: Density
     """The distribution of the feature in the row's context."""
+    usual_given_all: tuple[float, float] | None = None
+    """What 90 % of rows with the same context and the same other values have; None if it is not worth knowing."""
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "behavior": encoded.all_behavior,
         **_pack_judged(fitted.judged),
         "reach": fitted.reach,
+        "excluded": fitted.excluded,
     }
     in_roles = {*roles.contextual, *roles.behavioral}
     for position in range(table.n_columns):
@@ -79,6 +80,8 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         **fields,
         "threshold": float(fitted.threshold),
         "seconds": float(fitted.seconds),
+        "fitted_at": fitted.fitted_at,
+        "note": fitted.note,
     }
     with atomic_write(path) as file:
         write_archive(file, header, arrays)
@@ -147,7 +150,13 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is invalid")
-    return parameters, Fitted(encoded, method.method, state, judged, reach, threshold, seconds)
+    excluded = arrays.get("excluded", np.empty(0, dtype=np.int64))
+    if excluded.dtype != np.int64 or excluded.ndim != 1 or ((excluded < 0) | (excluded >= n_rows)).any():
+        raise DamagedError("the rows that nothing was learned from are invalid")
+    fitted_at = header.get("fitted_at", lambda value: isinstance(value, str))
+    note = header.get("note", lambda value: isinstance(value, str))
+    fitted = Fitted(encoded, method.method, state, judged, reach, threshold, seconds, excluded, fitted_at, note)
+    return parameters, fitted
 
 
 def _pack_judged(judged: Judged) -> Arrays:

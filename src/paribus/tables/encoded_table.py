@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from paribus._common.arrays import SMALLEST_RANGE, Floats
+from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus.tables.encoding import ContextEncoding, encode_behavior
 from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.row_store import ColumnSummary, Rows
@@ -39,6 +39,14 @@ class EncodedTable:
     def behavior(self, rows: Rows) -> Floats:
         """Behavioral features of some rows: [row][feature]."""
         return self.all_behavior[rows]
+
+    def without_behavior(self, rows: Positions) -> EncodedTable:
+        """The same table, in which some rows have no behavior."""
+        if len(rows) == 0:
+            return self
+        behavior = self.all_behavior.copy()
+        behavior[rows] = np.nan
+        return replace(self, all_behavior=behavior)
 
     def context_summary(self, feature: int) -> ColumnSummary:
         """A summary of one contextual feature."""

@@ -22,6 +22,8 @@ N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
 REACH_SAMPLE_SIZE = 200
 NEGLIGIBLE = 1e-12
+# A value this improbable given all others is told apart from what these let expect.
+MAX_P_GIVEN_ALL = 0.02
 
 
 class SurpriseModel:
@@ -207,6 +209,7 @@ class SurpriseModel:
         judged = self.judge(rows)
         asked = self._asked(rows)
         densities = [column.densities(asked) for column in self._given_context]
+        usual_given_all = self._usual_given_all(asked, judged)
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
         findings = []
@@ -219,6 +222,7 @@ class SurpriseModel:
                     float(judged.cell_p_values[row, feature]),
                     None if given_all is None else float(given_all[row, feature]),
                     densities[feature][row],
+                    usual_given_all.get((row, feature)),
                 )
                 for feature in range(self._n_behavioral)
             )
@@ -235,3 +239,15 @@ class SurpriseModel:
                 )
             )
         return findings
+
+    def _usual_given_all(self, asked: Asked, judged: Judged) -> dict[tuple[int, int], tuple[float, float]]:
+        """By row and feature: the 90 % range given all others, of values that are odd given these."""
+        if judged.cell_p_values_given_all is None:
+            return {}
+        found = {}
+        for feature, column in enumerate(self._given_all):
+            odd = np.flatnonzero(judged.cell_p_values_given_all[:, feature] <= MAX_P_GIVEN_ALL)
+            for row, density in zip(odd.tolist(), column.densities(asked.take(odd)) if odd.size else [], strict=True):
+                percentiles = density.percentiles(N_QUANTILES)
+                found[row, feature] = float(percentiles[5]), float(percentiles[95])
+        return found
