@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,76 +17,61 @@ import numpy as np
 
 from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.cli.columns import ChosenColumns, check_look, find_column
+from paribus.cli.delivery import columns_of, deliver, prepared
+from paribus.cli.delivery_options import Columns, Delivery
 from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
-from paribus.cli.outputs import check_outputs, check_report, output_folder
+from paribus.cli.outputs import check_outputs, output_folder
 from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
-from paribus.cli.printing import print_anomalies, print_explanation, print_json
+from paribus.cli.printing import print_explanation, print_json
 from paribus.cli.signals import loading
 from paribus.explain.explanation import RowExplanation
+from paribus.explain.known import KnownEntry, read_known
 from paribus.io.reading import ReadTable, Wanted
 from paribus.io.reading.columns import all_columns
-from paribus.io.writing import check_format, write_columns
+from paribus.io.writing import check_format
+from paribus.io.writing.options import WriteOptions
 from paribus.methods.parameters import check_parameters
 from paribus.methods.registry import REGISTRY, Entry, find_by_option
-from paribus.output.frame import RowScores
 from paribus.tables.rows import unnamed
-from paribus.tables.table import NamedRows, Table
+from paribus.tables.table import NamedRows, Table, nearest_name
 
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
-
-# The minimum number of rows that a report explains.
-MIN_REPORTED_ROWS = 50
+    from paribus.output.results import Results
 
 
-def detect(
-    source: Source,
-    roles: RoleOptions,
-    out: Path | None,
-    report: Path | None,
-    top: int,
-    as_json: bool,
-    parameters: dict[str, Any],
-) -> None:
-    """Finds the anomalies in a table, and prints or writes them."""
+def detect(source: Source, roles: RoleOptions, wanted: Delivery, parameters: dict[str, Any]) -> int:
+    """Finds the anomalies in a table, and delivers them. Returns the exit code."""
     if not roles.context:
-        if roles.behavior or roles.categorical or out or report or as_json:
+        if roles.behavior or roles.categorical or wanted.is_anywhere:
             raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
         print_overview(source.read(all_columns), "detect", source)
-        return
-    if out is not None:
-        check_format(out)
-    check_outputs([source.file], {"--out": out, "--report": report})
-    if report is not None:
-        check_report(report)
-    detector, table, scores = _fit(source, roles, parameters, out=out)
-    if out is not None:
-        write_columns(out, scores.columns())
-        note(f"the scores of all rows are in {out}")
-    explanations = detector.explain_all(top if report is None else max(top, MIN_REPORTED_ROWS))
-    if report is not None:
-        from paribus.output.report.names import RowNames
-
-        names = RowNames(detector.view().store.original, roles.id)
-        detector.write_report(report, explanations, names=names)
-        note(f"the report is in {report}")
-    _print_top(detector, table, scores, explanations[:top], scores.highest(top), as_json)
+        return 0
+    with prepared(wanted, [source.file]) as known:
+        detector, table, results = _fit(source, roles, parameters, wanted=wanted, known=known)
+        return deliver(detector, results, table, wanted, roles.id)
 
 
 def explain(
-    source: Source,
+    source: Source | None,
     roles: RoleOptions,
+    model: Path | None,
     row: str,
     plots: Path | None,
     formats: list[str] | None,
     as_json: bool,
+    full: bool,
     parameters: dict[str, Any],
 ) -> None:
-    """Explains one row."""
-    if not roles.context:
+    """Explains one row: of a table, or of the rows of a model."""
+    if source is None and model is None:
+        raise ValueError("name a FILE whose row to explain, or a model with --model PATH")
+    if model is None and not roles.context:
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
+    if model is not None and (roles.context or roles.behavior or roles.categorical):
+        raise ValueError("a model has its contextual and behavioral columns: leave out the options for columns")
     chosen = check_formats(formats or ["svg", "png"])
     if formats and plots is None:
         raise ValueError("--format needs --plots FOLDER, which is where pictures are saved")
@@ -95,80 +79,149 @@ def explain(
         if plots is not None:
             require_matplotlib()
             stack.enter_context(output_folder(plots))
-        detector, table, _ = _fit(source, roles, parameters, asked=row)
-        explanation = detector.explain(find_row(table, roles.id, row))
+        if model is not None:
+            explanation = _explain_with(model, source, roles.id, row, parameters["n_jobs"])
+        else:
+            assert source is not None
+            detector, table, _ = _fit(source, roles, parameters, asked=row)
+            explanation = detector.explain(find_row(table, roles.id, row))
         written = [] if plots is None else save_pictures(explanation, plots, row, chosen)
     if as_json:
-        print_json(explanation.to_dict())
+        print_json(explanation.to_dict() if full else explanation.to_short_dict())
     else:
         print_explanation(explanation)
     if written:
         note(f"the pictures are {listed([str(path) for path in written], 'and')}")
 
 
-def fit(source: Source, roles: RoleOptions, model: Path, parameters: dict[str, Any]) -> None:
+def _explain_with(model: Path, source: Source | None, id: str | None, row: str, n_jobs: int) -> RowExplanation:
+    """Explains a row of a model, or a row of another table with a model."""
+    detector = _load(model, n_jobs)
+    if source is None:
+        original = detector.view().store.original
+        labels = original.labels()
+        if labels is None:
+            if not row.strip().isdecimal() or int(row) >= original.n_rows:
+                raise ValueError(f"there is no row {row}: the rows of the model are 0 to {original.n_rows - 1}")
+            return detector.explain(int(row))
+        names = [str(label) for label in labels]
+        if row not in names:
+            raise ValueError(f"the model has no row {row}{nearest_name(row, names).replace('choose from', 'such as')}")
+        return detector.explain(names.index(row))
+    table = _read_for(detector, source, id)
+    position = find_row(table, id, row)
+    one = {name: values[position : position + 1] for name, values in _fitted_columns(detector, table).items()}
+    return detector.explain_all(1, rows=NamedRows(one, np.array([row], dtype=object)))[0]
+
+
+def fit(source: Source, roles: RoleOptions, model: Path, known: Path | None, parameters: dict[str, Any]) -> None:
     """Fits a model to a table, and saves it."""
     if not roles.context:
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
     check_outputs([source.file], {"--model": model})
-    detector, *_ = _fit(source, roles, parameters)
-    detector.save(model)
+    entries = () if known is None else read_known(known)
+    detector, table, _ = _fit(source, roles, parameters, known=entries)
+    detector.save(model, note=table.name)
     note(f"the model is in {model}: score new rows with  paribus score {file_as_typed(str(model))} FILE")
 
 
-def score(model: Path, source: Source, id: str | None, out: Path | None, top: int, as_json: bool, n_jobs: int) -> None:
-    """Scores the rows of a table with a saved model."""
-    if out is not None:
-        check_format(out)
-    check_outputs([source.file, str(model)], {"--out": out})
+def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs: int) -> int:
+    """Scores the rows of a table with a saved model. Returns the exit code."""
+    with prepared(wanted, [source.file, str(model)]) as known:
+        detector = _load(model, n_jobs)
+        if wanted.out is not None:
+            check_format(wanted.out, detector.behavioral_features_, WriteOptions(table=wanted.out_table))
+        table = _read_for(detector, source, id, wanted, known)
+        start = time.perf_counter()
+        labels, heading = _row_labels(table, id)
+        results = detector.results(_fitted_columns(detector, table), known=known, labels=labels, heading=heading)
+        if n_unscored := int(np.isnan(results.rows.scores).sum()):
+            note(
+                f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a "
+                "behavioral value"
+            )
+        _summarize(detector, table, results, time.perf_counter() - start)
+        return deliver(detector, results, table, wanted, None)
+
+
+def show(model: Path, as_json: bool) -> None:
+    """Prints what a model was fitted to, when, and how well it is calibrated."""
+    from paribus.cli.show import as_words, describe
+    from paribus.output.console import print_words
+
+    facts = describe(model, _load(model, -1))
+    if as_json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        print_words(f"{name.replace('_', ' ')}: {value if isinstance(value, str) else as_words(value)}")
+
+
+def _load(model: Path, n_jobs: int) -> ContextualDetector:
     with loading():
         from paribus.detectors.load import load
 
     check_parameters({"n_jobs": n_jobs})
-    detector = load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
-    if out is not None:
-        check_format(out, detector.behavioral_features_)
+    detector: ContextualDetector = load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
     if not detector.view().columns_have_names:
         raise ValueError(
             f"{model.name} was fitted to a table without column names, so it cannot find its columns in a file: "
             "fit it to a table with column names, or use it in Python"
         )
+    return detector
+
+
+def _read_for(
+    detector: ContextualDetector,
+    source: Source,
+    id: str | None,
+    wanted: Delivery | None = None,
+    known: tuple[KnownEntry, ...] = (),
+) -> ReadTable:
+    """Reads the columns of a table that a model needs, and those that results are to carry along."""
     names = [*detector.contextual_features_, *detector.behavioral_features_]
     # Codes such as 007 were text when the model was fitted, so they are text now.
     texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
-    wanted = Wanted(
-        names if id is None else [*names, id],
-        frozenset(detector.behavioral_features_),
-        frozenset(texts if id is None else texts | {id}),
-        strict=True,
-    )
-    table = source.read(lambda there: _check_columns(wanted, id, there))
-    for name in sorted(texts):
-        known = [value for value in detector.categories_[name] if isinstance(value, str)]
-        check_look(name, known, table.columns[name])
-    _note_missing(table, names)
-    start = time.perf_counter()
-    rows = table.columns
-    if not detector.view().roles_by_name:
-        # The roles were given by position, so all fitted columns must be there, even those without a role.
-        nothing = np.full(table.n_rows, np.nan)
-        rows = {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
-    partial = detector.partial_scores(rows)
-    total = detector.method.total(np.column_stack(list(partial.values())))
-    scores = RowScores(total, partial, detector.threshold_, *_row_labels(table, id))
-    highest = scores.highest(top)
-    top_rows = {name: values[highest] for name, values in rows.items()}
-    explanations = detector.explain_all(top, rows=top_rows) if len(highest) else []
-    if n_unscored := int(np.isnan(total).sum()):
-        note(
-            f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a behavioral "
-            "value"
+
+    def choose(there: list[str]) -> Wanted:
+        chosen = names if id is None else [*names, id]
+        for name in chosen:
+            find_column("--id" if name == id else "the model needs a column", name, there)
+        carried = _carried(chosen, there, wanted, known)
+        return Wanted(
+            [*chosen, *carried],
+            frozenset(detector.behavioral_features_),
+            frozenset(texts if id is None else texts | {id}),
+            strict=True,
+            carried=frozenset(carried),
         )
-    _summarize(detector, table, scores, time.perf_counter() - start)
-    if out is not None:
-        write_columns(out, scores.columns())
-        note(f"the scores of all rows are in {out}")
-    _print_top(detector, table, scores, explanations, highest, as_json)
+
+    table = source.read(choose)
+    for name in sorted(texts):
+        known_texts = [value for value in detector.categories_[name] if isinstance(value, str)]
+        check_look(name, known_texts, table.columns[name])
+    _note_missing(table, names)
+    return table
+
+
+def _carried(
+    chosen: Sequence[str], there: Sequence[str], wanted: Delivery | None, known: tuple[KnownEntry, ...]
+) -> list[str]:
+    """The columns without a role that results are to show, or that rules are about."""
+    is_all = wanted is not None and (
+        (wanted.out is not None and wanted.columns is Columns.ALL) or wanted.report is not None
+    )
+    asked = columns_of(known)
+    return [name for name in there if name not in chosen and (is_all or name in asked)]
+
+
+def _fitted_columns(detector: ContextualDetector, table: ReadTable) -> dict[str, Any]:
+    """The columns of a table as the detector expects them."""
+    if detector.view().roles_by_name:
+        return table.columns
+    # The roles were given by position, so all fitted columns must be there, even those without a role.
+    nothing = np.full(table.n_rows, np.nan)
+    return {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
 
 
 def find_row(table: ReadTable, id: str | None, row: str) -> int:
@@ -199,13 +252,15 @@ def _fit(
     parameters: dict[str, Any],
     *,
     asked: str | None = None,
-    out: Path | None = None,
-) -> tuple[ContextualDetector, ReadTable, RowScores]:
-    """Reads a table and fits a detector to it. Returns the detector, the table, and the scores of its rows.
+    wanted: Delivery | None = None,
+    known: tuple[KnownEntry, ...] = (),
+) -> tuple[ContextualDetector, ReadTable, Results]:
+    """Reads a table and fits a detector to it. Returns the detector, the table, and the results for its rows.
 
-    Raises an error before the fit if the row `asked` does not exist, or if `out` cannot hold the names of the columns.
+    Raises an error before the fit if the row `asked` does not exist, or if a file cannot hold the names of the columns.
     """
-    chosen = ChosenColumns(roles)
+    chosen = ChosenColumns(roles, lambda used, there: _carried(used, there, wanted, known))
+    out = None if wanted is None else wanted.out
     option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
     check_parameters(parameters)
     table = source.read(chosen.choose)
@@ -213,7 +268,8 @@ def _fit(
         find_row(table, roles.id, asked)
     if out is not None:
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
-        check_format(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
+        behavior = chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])]
+        check_format(out, behavior, WriteOptions(table=wanted.out_table if wanted is not None else ""))
     with loading():
         make = find_by_option(option).estimator
     _check_method(option, parameters)
@@ -226,12 +282,12 @@ def _fit(
     )
     labels, heading = _row_labels(table, roles.id)
     with warnings_as_notes():
-        detector.fit(table.columns if labels is None else NamedRows(table.columns, labels))
+        detector.fit(table.columns if labels is None else NamedRows(table.columns, labels), known=known)
     # What follows is quick, and a progress bar would only flicker.
     detector.set_params(progress=False)
-    scores = RowScores(detector.anomaly_scores_, dict(detector.partial_scores_), detector.threshold_, labels, heading)
-    _summarize(detector, table, scores, detector.fit_seconds_)
-    return detector, table, scores
+    results = detector.results(labels=labels, heading=heading)
+    _summarize(detector, table, results, detector.fit_seconds_)
+    return detector, table, results
 
 
 def _check_method(option: str, parameters: dict[str, Any]) -> None:
@@ -264,12 +320,6 @@ def _labels(table: ReadTable, id: str) -> Any:
     return labels
 
 
-def _check_columns(wanted: Wanted, id: str | None, there: list[str]) -> Wanted:
-    for name in wanted.names or []:
-        find_column("--id" if name == id else "the model needs a column", name, there)
-    return wanted
-
-
 def _note_missing(table: ReadTable, names: list[str]) -> None:
     for name in names:
         if not _has_values(table, name):
@@ -284,68 +334,22 @@ def _wants_bar() -> bool:
     return sys.stderr.isatty() and sys.stdout.isatty()
 
 
-def _summarize(detector: ContextualDetector, table: ReadTable, scores: RowScores, seconds: float) -> None:
+def _summarize(detector: ContextualDetector, table: ReadTable, results: Results, seconds: float) -> None:
     context = [plain(name) for name in detector.contextual_features_ if _has_values(table, name)] or ["nothing"]
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
-    n_flagged = int(scores.is_anomaly.sum())
-    known = scores.total[~np.isnan(scores.total)]
-    found = f"{n_flagged:,} with a score above {score_text(scores.threshold)}"
-    if n_flagged == 0 and known.size:
+    scores, threshold = results.rows.scores, results.view.threshold
+    n_above = int(results.is_above.sum())
+    known = scores[~np.isnan(scores)]
+    found = f"{n_above:,} with a score above {score_text(threshold)}"
+    if n_above:
+        found += f", where chance would give {score_text(results.expected_false_alarms)}"
+    elif known.size:
         # New rows are compared with the threshold of the fitted rows, which `--contamination` does not change.
-        is_automatic = scores.total is detector.anomaly_scores_ and detector.contamination == "auto"
+        is_automatic = results.rows.is_fitted and detector.contamination == "auto"
         advice = "--contamination 0.01" if is_automatic else ""
-        found = none_above(scores.threshold, float(known.min()), float(known.max()), advice)
+        found = none_above(threshold, float(known.min()), float(known.max()), advice)
     note(
         f"{counted(table.n_rows, 'row')}, each compared with {detector.view().compared_with('row')} in "
         f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
     )
-
-
-def _print_top(
-    detector: ContextualDetector,
-    table: ReadTable,
-    scores: RowScores,
-    explanations: Sequence[RowExplanation],
-    positions: Any,
-    as_json: bool,
-) -> None:
-    ranks = scores.rank
-    if not as_json:
-        print_anomalies(
-            scores.row_heading,
-            [
-                (plain(scores.row_label(row)), int(ranks[row]), float(scores.total[row]), explanation)
-                for row, explanation in zip(positions, explanations, strict=True)
-            ],
-        )
-        return
-    parameters = {
-        name: value
-        for name, value in detector.get_params(deep=False).items()
-        if name not in ("contextual", "behavioral", "categorical", "progress")
-    }
-    print_json(
-        {
-            "paribus": version("paribus"),
-            "source": table.name,
-            "rows": table.n_rows,
-            "scored": int((~np.isnan(scores.total)).sum()),
-            "anomalies": int(scores.is_anomaly.sum()),
-            "threshold": scores.threshold,
-            "n_neighbors": detector.n_neighbors_,
-            "contextual": detector.contextual_features_,
-            "behavioral": detector.behavioral_features_,
-            "categorical": list(detector.categories_),
-            "parameters": parameters,
-            "top": [
-                explanation.to_dict()
-                | {"row": _plain(scores.row_label(row)), "position": int(row), "rank_in_file": int(ranks[row])}
-                for row, explanation in zip(positions, explanations, strict=True)
-            ],
-        }
-    )
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from paribus._common.validation import check_whole_number
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
+from paribus.explain.finding import N_FEATURES, Finding, brief_findings
 from paribus.explain.group import AnomalyGroup, plain_label
 from paribus.explain.known import KnownLike, read_known
 from paribus.methods.interface import RowBatch
@@ -188,7 +190,20 @@ class ExplainingDetector(ScoringDetector):
             scored = ScoredRows(
                 table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading
             )
-        return Results(self.view(), scored, lambda chosen: self._explain_some(scored, chosen, 3), entries)
+        return Results(
+            self.view(),
+            scored,
+            lambda chosen: self._explain_some(scored, chosen, N_FEATURES),
+            lambda chosen: self._find_briefly(scored, chosen),
+            entries,
+        )
+
+    def _find_briefly(self, scored: ScoredRows, chosen: Positions) -> list[Finding]:
+        behavior = scored.behavior[chosen]
+        own = self._own_values(Table(scored.table.take(chosen)))
+        with self._encoded_batch(scored.context[chosen], behavior, "Explaining") as batch:
+            said = self._get_method().find(replace(batch, is_brief=True))
+        return brief_findings(self.view(), own, chosen.tolist(), behavior, scored.scores[chosen], said)
 
     def _explain_some(self, scored: ScoredRows, chosen: Positions, n_features: int) -> list[Explanation]:
         if scored.is_fitted:
@@ -207,12 +222,15 @@ class ExplainingDetector(ScoringDetector):
             return self._explain(batch, own, positions.tolist(), labels, n_features)
 
     def _explain_new(self, asked: Table, labels: Sequence[Hashable], n_features: int) -> list[Explanation]:
+        with self._batch(asked, "Explaining") as batch:
+            return self._explain(batch, self._own_values(asked), [None] * asked.n_rows, labels, n_features)
+
+    def _own_values(self, asked: Table) -> list[Any]:
+        """The contextual values of rows, [feature][row], decoded."""
         columns = self._contextual_columns(asked)
-        own = [
+        return [
             column.own_values(asked, position) for column, position in zip(self.view().context, columns, strict=True)
         ]
-        with self._batch(asked, "Explaining") as batch:
-            return self._explain(batch, own, [None] * asked.n_rows, labels, n_features)
 
     def _explain(
         self,

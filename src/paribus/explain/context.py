@@ -162,6 +162,10 @@ class ContextColumn:
         table_share = self.summary.share_between(low, high)
         return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format)
 
+    def alone(self, value: float | Hashable) -> ContextFeature:
+        """A row's own value, where nothing is known about a reference group."""
+        return ContextFeature(self.name, value, None, None, (), 1.0, 1.0, None, self.format)
+
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
         counts = self._count(group, weights)
         order = np.argsort(-counts, kind="stable")

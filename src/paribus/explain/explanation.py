@@ -187,6 +187,36 @@ class RowExplanation:
             },
         }
 
+    def to_short_dict(self) -> dict[str, Any]:
+        """The gist of the explanation as plain values for JSON: a few hundred bytes.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> detector.explain(0).to_short_dict()["leading"]
+        'Rain'
+        """
+        first = self.leading
+        return {
+            "row": _plain_value(self.row),
+            "position": self.position,
+            "rank": self.rank,
+            "score": self.score,
+            "p_value": self.p_value,
+            "kind": self.kind,
+            "is_anomaly": self.is_anomaly,
+            "leading": first.name,
+            "value": _plain_value(first.value),
+            "usual": [_plain_value(first.lower), _plain_value(first.upper)],
+            "sentence": str(self),
+        }
+
     def to_json(self) -> str:
         """The result of `to_dict` as JSON.
 

@@ -166,6 +166,8 @@ def _with_range(feature: BehaviorFeature) -> str:
         return feature.text
     if feature.has_one_value:
         return f"{feature.text} (always {feature.range_text})"
+    if feature.direction == "in a gap":
+        return f"{feature.text} (hardly any between {feature.gap_text})"
     if not feature.stands_out and feature.range_given_others is not None:
         return f"{feature.text} (with its other values usually {feature.range_given_others})"
     return f"{feature.text} (usually {feature.range_text})"

@@ -23,13 +23,17 @@ from paribus.tables.table import Table
 
 Columns: TypeAlias = Literal["none", "roles", "all"]
 COLUMNS = ("none", "roles", "all")
-# Flagged rows that are explained; of more, those with the highest scores.
+# Flagged rows about which something is said; of more, those with the highest scores.
 MAX_FINDINGS = 10_000
+# Of these, the ones with the highest scores are explained in full. What is said about the others does not name the rows
+# that they are compared with, which take most of the time to find.
+MAX_EXPLAINED = 1_000
 # Rows that are explained at a time, which bounds the memory for their distributions.
 BLOCK_SIZE = 500
 
 Flags = npt.NDArray[np.bool_]
 Explain: TypeAlias = Callable[[Positions], Sequence[RowExplanation]]
+FindBriefly: TypeAlias = Callable[[Positions], list[Finding]]
 
 
 @dataclass(frozen=True)
@@ -67,18 +71,24 @@ class Results:
         What the rows are compared with.
     rows : ScoredRows
         The rows and their scores.
-    explain : function
-        Explains rows that are given by position.
+    explain, find_briefly : functions
+        Explain rows that are given by position, with their reference groups and without.
     known : sequence of KnownEntry
         What is known about some rows.
     """
 
     def __init__(
-        self, view: FittedView, rows: ScoredRows, explain: Explain, known: Sequence[KnownEntry] = ()
+        self,
+        view: FittedView,
+        rows: ScoredRows,
+        explain: Explain,
+        find_briefly: FindBriefly,
+        known: Sequence[KnownEntry] = (),
     ) -> None:
         self.view = view
         self.rows = rows
         self.explain = explain
+        self._find_briefly = find_briefly
         self._known = known
 
     @property
@@ -156,8 +166,10 @@ class Results:
         found: list[Finding] = []
         for start in range(0, len(chosen), BLOCK_SIZE):
             block = chosen[start : start + BLOCK_SIZE]
-            explained = self.explain(block)
-            found += [Finding.of(each, int(row)) for row, each in zip(block, explained, strict=True)]
+            if start < MAX_EXPLAINED:
+                found += [Finding.of(each, int(row)) for row, each in zip(block, self.explain(block), strict=True)]
+            else:
+                found += self._find_briefly(block)
         return found
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers as numeric
+import re
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from paribus.tables.column import is_missing
 MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?", "."})
 # Spellings of booleans, in lower case.
 BOOLEANS = {"true": True, "false": False}
+# Text that looks like a number and is a code: a leading zero, or more digits than a float has.
+_CODE = re.compile(r"[+-]?0\d|[+-]?\d{16}")
 # A column with a larger share of numbers is a column of numbers with mistakes in it, not a column of text.
 MIN_NUMERIC_SHARE = 0.5
 
@@ -38,6 +41,12 @@ class Wanted:
     """The columns that stay text as it is written, even if it looks like numbers."""
     strict: bool = False
     """Whether text in a column that is mostly numbers is an error; otherwise the column is text."""
+    carried: frozenset[str] = frozenset()
+    """Columns that are only carried along, so that nothing in them is an error."""
+
+    def is_strict(self, name: str) -> bool:
+        """Whether text in a column that is mostly numbers is an error."""
+        return self.strict and name not in self.carried
 
 
 Choose: TypeAlias = Callable[[list[str]], Wanted]
@@ -56,6 +65,8 @@ class RawTable:
     """The line that each row starts on; None if the source has no lines."""
     decimal_commas: bool = False
     """Whether commas may be decimal commas."""
+    types: dict[str, str] | None = None
+    """The types of the columns as DuckDB calls them; None if the source has none."""
 
     def __post_init__(self) -> None:
         self.n_rows = len(next(iter(self.columns.values()), ()))
@@ -97,7 +108,10 @@ def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.
     if name in raw.wanted.texts:
         return _objects(None if cell is None else _as_text(cell) for cell in cells)
     kinds = {type(cell) for cell in cells if cell is not None}
-    if raw.wanted.strict:
+    if name in raw.wanted.carried and any(isinstance(cell, str) and _CODE.match(cell) for cell in cells):
+        # Codes such as 007 must come out as they went in.
+        return _objects(None if cell is None else _as_text(cell) for cell in cells)
+    if raw.wanted.is_strict(name):
         _check_simple(raw, name, cells, kinds)
     if name not in raw.wanted.numbers and (booleans := _booleans(cells)) is not None:
         return booleans
@@ -230,6 +244,8 @@ def _all_decimal_commas(cells: list[Any]) -> bool:
 
 def _usable(raw: RawTable, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Returns numbers, and raises an error if one of them is infinite or too large."""
+    if name in raw.wanted.carried:
+        return values
     bad = np.flatnonzero(np.abs(values) > LARGEST_NUMBER) if values.dtype.kind == "f" else np.array([])
     if bad.size:
         row = int(bad[0])
@@ -255,7 +271,7 @@ def _check_mistake(raw: RawTable, name: str, cells: list[Any], floats: list[floa
     known = [value for cell, value in zip(cells, floats, strict=True) if not _is_blank(cell)]
     n_numbers = sum(value is not None for value in known)
     required = name in raw.wanted.numbers
-    if not required and not (raw.wanted.strict and n_numbers > MIN_NUMERIC_SHARE * len(known)):
+    if not required and not (raw.wanted.is_strict(name) and n_numbers > MIN_NUMERIC_SHARE * len(known)):
         return
     row = floats.index(None)
     shown = plain(cells[row], 40)

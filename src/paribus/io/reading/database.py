@@ -11,10 +11,26 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine, Executable
 
 BATCH_SIZE = 10_000  # rows
+DRIVERS = {
+    "postgresql": "psycopg2-binary",
+    "mysql": "mysqlclient",
+    "mariadb": "mariadb",
+    "oracle": "oracledb",
+    "mssql": "pyodbc",
+    "snowflake": "snowflake-sqlalchemy",
+    "bigquery": "sqlalchemy-bigquery",
+    "redshift": "sqlalchemy-redshift",
+    "clickhouse": "clickhouse-sqlalchemy",
+}
+"""The Python package that SQLAlchemy needs for each kind of database."""
 
 
 def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
     """Reads a table or the result of a query. Nothing is written: the transaction is rolled back."""
+    if address.startswith("duckdb:"):
+        from paribus.io.reading.duckdb_file import read_duckdb
+
+        return read_duckdb(address, sql, choose)
     try:
         import sqlalchemy
     except ModuleNotFoundError:
@@ -51,7 +67,13 @@ def _engine(address: str) -> Engine:
     try:
         engine = sqlalchemy.create_engine(address)
     except ModuleNotFoundError as error:
-        raise ValueError(f"this database needs the Python package {error.name}: install it") from None
+        package = DRIVERS.get(address.partition(":")[0].partition("+")[0], error.name)
+        raise ValueError(f"this database needs the Python package {package}: pip install {package}") from None
+    except sqlalchemy.exc.NoSuchModuleError:
+        dialect = address.partition(":")[0].partition("+")[0]
+        package = DRIVERS.get(dialect)
+        advice = f"pip install {package}" if package else f"install the SQLAlchemy dialect for {dialect}"
+        raise ValueError(f"databases of the kind {dialect} need another Python package: {advice}") from None
     except (sqlalchemy.exc.ArgumentError, ValueError) as error:
         # The URL is not shown, because it may contain a password.
         reason = "" if "://" in str(error) else f" ({str(error).splitlines()[0]})"

@@ -38,17 +38,19 @@ def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
             check_names(name, names)
             wanted = choose(names)
             kept, places = pick(names, wanted)
+            types = {names[place]: str(relation.types[place]) for place in places}
             chosen = relation.select(*(duckdb.ColumnExpression(names[place]) for place in places))
             fetched = chosen.fetchnumpy()
     except duckdb.Error as error:
         reason = " ".join(str(error).split("LINE 1:")[0].split())
         raise ValueError(f"{name}: the Parquet file cannot be read ({reason})") from None
     # By position, because some versions of DuckDB rename columns that differ only in case.
-    columns: dict[str, Any] = {key: _unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
-    return RawTable(name, kept, columns, wanted, None)
+    columns: dict[str, Any] = {key: unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
+    return RawTable(name, kept, columns, wanted, None, types=types)
 
 
-def _unmasked(values: Any) -> npt.NDArray[Any]:
+def unmasked(values: Any) -> npt.NDArray[Any]:
+    """A column that DuckDB fetched, with missing values in place of masked ones."""
     if not isinstance(values, np.ma.MaskedArray):
         return np.asarray(values)
     mask = np.ma.getmaskarray(values)

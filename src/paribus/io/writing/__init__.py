@@ -1,7 +1,8 @@
 """Columns into files: one module per format.
 
-A format is a module with `SUFFIXES`, `check(path, names)` and `write(path, columns, suffix)`. `check` raises an error
-if the format cannot hold columns with these names; `write` is given the path of an empty file.
+A format is a module with `SUFFIXES`, `check(path, names, options)` and `write(path, columns, suffix, options)`. `check`
+raises an error if the format cannot hold columns with these names; `write` is given the path of an empty file, or that
+of an existing one for a format that changes files `IN_PLACE`.
 """
 
 from __future__ import annotations
@@ -13,23 +14,32 @@ from typing import Any
 
 import numpy.typing as npt
 
-from paribus._common.atomic_files import AnyPath, atomic_path
-from paribus.io.writing import delimited, json_lines, parquet
+from paribus._common.atomic_files import AnyPath, atomic_path, check_writable
+from paribus.io.writing import database, delimited, json_lines, parquet, spreadsheet
+from paribus.io.writing.options import WriteOptions
 
-FORMATS = (delimited, parquet, json_lines)
+FORMATS = (delimited, parquet, json_lines, spreadsheet, database)
+DEFAULT_OPTIONS = WriteOptions()
 
 
-def check_format(path: AnyPath, names: Iterable[str] = ()) -> None:
+def check_format(path: AnyPath, names: Iterable[str] = (), options: WriteOptions = DEFAULT_OPTIONS) -> None:
     """Raises an error if a file name has no known suffix, or if its format cannot hold columns with these names."""
-    _format(path).check(path, names)
+    _format(path).check(path, names, options)
 
 
-def write_columns(path: AnyPath, columns: dict[str, npt.NDArray[Any]]) -> None:
+def write_columns(
+    path: AnyPath, columns: dict[str, npt.NDArray[Any]], options: WriteOptions = DEFAULT_OPTIONS
+) -> None:
     """Writes columns to a file in the format of its suffix: completely, or not at all."""
     chosen = _format(path)
-    chosen.check(path, columns)
+    chosen.check(path, list(columns), options)
+    suffix = Path(path).suffix.lower()
+    target = check_writable(path)
+    if getattr(chosen, "IN_PLACE", False) and target.is_file() and target.stat().st_size:
+        chosen.write(target, columns, suffix, options)
+        return
     with atomic_path(path) as draft:
-        chosen.write(draft, columns, Path(path).suffix.lower())
+        chosen.write(draft, columns, suffix, options)
 
 
 def _format(path: AnyPath) -> ModuleType:

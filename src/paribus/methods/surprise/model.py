@@ -215,7 +215,11 @@ class SurpriseModel:
         findings = []
         for row in range(len(judged.partial)):
             percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])
-            neighbors, distances, weights = self._group(rows.context[row], int(rows.fitted[row]))
+            if rows.is_brief:
+                neighbors, distances = np.empty(0, dtype=np.int64), np.empty(0)
+                weights = np.empty((self._n_behavioral, 0))
+            else:
+                neighbors, distances, weights = self._group(rows.context[row], int(rows.fitted[row]))
             given_all = judged.cell_p_values_given_all
             verdicts = tuple(
                 CellVerdict(

@@ -1,0 +1,191 @@
+"""Delivers results: into files, as a report, as pictures, on standard output, and as an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paribus._common.text import counted, listed, plain
+from paribus.cli.delivery_options import Delivery
+from paribus.cli.messages import note
+from paribus.cli.outputs import check_outputs, check_report, output_folder
+from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
+from paribus.cli.printing import print_anomalies, print_groups, print_json
+from paribus.explain.group import plain_label
+from paribus.explain.known import KnownEntry, read_known
+from paribus.io.reading import ReadTable
+from paribus.io.writing import check_format, write_columns
+from paribus.io.writing.options import WriteOptions
+
+if TYPE_CHECKING:
+    from paribus.detectors.base import ContextualDetector
+    from paribus.explain.explanation import RowExplanation
+    from paribus.explain.group import AnomalyGroup
+    from paribus.output.results import Results
+
+# The exit code if rows are flagged, and the user asked for a failure then.
+FLAGGED = 3
+# The minimum number of rows that a report explains with pictures.
+MIN_REPORTED_ROWS = 50
+# What a group says in short JSON.
+SHORT_GROUP = ("group", "size", "rule", "example", "first", "last", "fit", "p_value", "known_rule")
+
+
+@contextmanager
+def prepared(wanted: Delivery, inputs: list[str]) -> Iterator[tuple[KnownEntry, ...]]:
+    """Validates where results go before the work starts. Yields what is known about the rows."""
+    entries = () if wanted.known is None else read_known(wanted.known)
+    inputs = inputs if wanted.known is None else [*inputs, str(wanted.known)]
+    check_outputs(inputs, {"--out": wanted.out, "--report": wanted.report})
+    if wanted.out is not None:
+        check_format(wanted.out, (), WriteOptions(table=wanted.out_table))
+    if wanted.report is not None:
+        check_report(wanted.report)
+    if wanted.formats and wanted.plots is None:
+        raise ValueError("--format needs --plots FOLDER, which is where pictures are saved")
+    check_formats(wanted.formats or [])
+    with ExitStack() as stack:
+        if wanted.plots is not None:
+            require_matplotlib()
+            stack.enter_context(output_folder(wanted.plots))
+        yield entries
+
+
+def columns_of(entries: tuple[KnownEntry, ...]) -> set[str]:
+    """The columns that rules are about."""
+    return {
+        condition.column for entry in entries if entry.rule is not None for condition in entry.rule.conditions
+    }
+
+
+def deliver(
+    detector: ContextualDetector, results: Results, table: ReadTable, wanted: Delivery, id_column: str | None
+) -> int:
+    """Delivers the results. Returns the exit code."""
+    if wanted.out is not None:
+        columns = results.columns(wanted.columns.value, only_flagged=wanted.only_flagged)
+        write_columns(wanted.out, columns, WriteOptions(table.types, wanted.out_table))
+        which = "flagged rows" if wanted.only_flagged else "all rows"
+        note(f"the results for {which} are in {wanted.out}")
+    n_shown = wanted.top if wanted.report is None else max(wanted.top, MIN_REPORTED_ROWS)
+    positions = _shown_rows(results, n_shown)
+    explanations = list(results.explain(positions)) if len(positions) else []
+    if wanted.report is not None:
+        from paribus.output.report.names import RowNames
+
+        names = RowNames(results.rows.table, id_column, results.rows.labels)
+        detector.write_report(wanted.report, explanations, results=results, names=names)
+        note(f"the report is in {wanted.report}")
+    if wanted.plots is not None:
+        written = [
+            path
+            for row, explanation in zip(positions[: wanted.top], explanations, strict=False)
+            for path in save_pictures(
+                explanation, wanted.plots, results.name(int(row)), check_formats(wanted.formats or ["svg", "png"])
+            )
+        ]
+        note(f"{counted(len(written), 'picture')} in {wanted.plots}")
+    if results.n_known:
+        note(f"{counted(results.n_known, 'flagged row')} known and not shown: {_known_words(results)}")
+    shown = list(zip(positions[: wanted.top].tolist(), explanations[: wanted.top], strict=True))
+    if wanted.as_json:
+        print_json(_as_json(detector, results, table, wanted, shown))
+    else:
+        _print(results, shown)
+    n_scored = int((~np.isnan(results.rows.scores)).sum())
+    if wanted.allows(results.n_flagged, n_scored):
+        return 0
+    note(f"{counted(results.n_flagged, 'row')} of {n_scored:,} flagged, which is more than allowed: exit code {FLAGGED}")
+    return FLAGGED
+
+
+def _shown_rows(results: Results, n: int) -> Any:
+    return results.highest(n)
+
+
+def _known_words(results: Results) -> str:
+    statuses = results.marks.status[results.is_above]
+    return listed([f"{(statuses == each).sum():,} {each}" for each in sorted({s for s in statuses if s})], "and")
+
+
+def _print(results: Results, shown: list[tuple[int, RowExplanation]]) -> None:
+    groups = results.groups
+    if groups:
+        print_groups(groups)
+    seen: set[float] = set()
+    rows = []
+    n_left_out = 0
+    for row, explanation in shown:
+        number = float(results.group_of[row])
+        # Of each group, the strangest row stands for all.
+        if number in seen:
+            n_left_out += 1
+            continue
+        if not np.isnan(number):
+            seen.add(number)
+        rows.append(
+            (
+                plain(results.label(row)),
+                int(results.rank[row]),
+                float(results.rows.scores[row]),
+                "" if np.isnan(number) else str(int(number)),
+                explanation,
+            )
+        )
+    print_anomalies(results.rows.heading, rows, has_groups=bool(groups))
+    if n_left_out:
+        note(f"{counted(n_left_out, 'more row')} of the {len(shown)} highest are of the same groups")
+
+
+def _as_json(
+    detector: ContextualDetector,
+    results: Results,
+    table: ReadTable,
+    wanted: Delivery,
+    shown: list[tuple[int, RowExplanation]],
+) -> dict[str, Any]:
+    summary: dict[str, Any] = {
+        "paribus": version("paribus"),
+        "source": table.name,
+        "rows": table.n_rows,
+        "scored": int((~np.isnan(results.rows.scores)).sum()),
+        "anomalies": results.n_flagged,
+        "known": results.n_known,
+        "expected_false_alarms": results.expected_false_alarms,
+        "threshold": results.view.threshold,
+    }
+    if wanted.full:
+        summary |= {
+            "n_neighbors": detector.n_neighbors_,
+            "contextual": detector.contextual_features_,
+            "behavioral": detector.behavioral_features_,
+            "categorical": list(detector.categories_),
+            "parameters": {
+                name: value
+                for name, value in detector.get_params(deep=False).items()
+                if name not in ("contextual", "behavioral", "categorical", "progress")
+            },
+        }
+    summary["groups"] = [_group(group, full=wanted.full) for group in results.groups]
+    summary["top"] = [_row(results, row, explanation, full=wanted.full) for row, explanation in shown]
+    return summary
+
+
+def _group(group: AnomalyGroup, *, full: bool) -> dict[str, Any]:
+    found = group.to_dict()
+    return found if full else {name: found[name] for name in SHORT_GROUP}
+
+
+def _row(results: Results, row: int, explanation: RowExplanation, *, full: bool) -> dict[str, Any]:
+    number = results.group_of[row]
+    place = {
+        "row": plain_label(results.label(row)),
+        "position": row,
+        "rank_in_file": int(results.rank[row]),
+        "group": None if np.isnan(number) else int(number),
+    }
+    return (explanation.to_dict() if full else explanation.to_short_dict()) | place
