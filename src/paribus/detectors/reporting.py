@@ -13,7 +13,7 @@ from paribus._common.validation import check_whole_number
 from paribus.detectors.explaining import ExplainingDetector
 from paribus.detectors.explanation import Explanation
 from paribus.output.report.names import RowNames
-from paribus.output.results import COLUMNS, Columns
+from paribus.output.results import COLUMNS, Columns, Results
 from paribus.tables.table import ColumnKey
 
 
@@ -67,19 +67,27 @@ class ReportingDetector(ExplainingDetector):
         return results.rows.table.new(found)
 
     def report(
-        self, path: AnyPath, n_rows: int = 50, *, title: str | None = None, id_column: ColumnKey | None = None
+        self,
+        path: AnyPath,
+        n_rows: int = 50,
+        *,
+        rows: Any = None,
+        title: str | None = None,
+        id_column: ColumnKey | None = None,
     ) -> Path:
-        """Writes a self-contained HTML page about the fitted table and its highest scores.
+        """Writes a self-contained HTML page about the highest scores and all flagged rows.
 
         The page needs neither a network nor other files. An existing file is replaced only when the new one is
-        complete.
+        complete. It lists up to 10,000 flagged rows.
 
         Parameters
         ----------
         path : path
             Where to write the page.
         n_rows : int
-            The maximum number of rows to explain, in descending order of score.
+            The maximum number of rows to explain with pictures, in descending order of score.
+        rows : table, optional
+            New rows to score and report, instead of the fitted ones.
         title : str, optional
             The title of the page.
         id_column : name or position of a column, optional
@@ -102,13 +110,22 @@ class ReportingDetector(ExplainingDetector):
         """
         check_is_fitted(self)
         check_whole_number("n_rows", n_rows, 1)
-        names = RowNames(self._fitted.table.original, id_column)
         target = check_writable(path)
-        self.write_report(target, self.explain_all(n_rows), title=title, names=names)
+        results = self.results(rows)
+        names = RowNames(results.rows.table, id_column)
+        chosen = results.highest(n_rows)
+        explanations = list(results.explain(chosen)) if chosen.size else []
+        self.write_report(target, explanations, results=results, title=title, names=names)
         return target
 
     def write_report(
-        self, path: AnyPath, explanations: Sequence[Explanation], *, title: str | None = None, names: RowNames
+        self,
+        path: AnyPath,
+        explanations: Sequence[Explanation],
+        *,
+        results: Results,
+        title: str | None = None,
+        names: RowNames,
     ) -> None:
         """Writes the page of `report` about rows that have already been explained.
 
@@ -117,7 +134,9 @@ class ReportingDetector(ExplainingDetector):
         path : path
             Where to write the page.
         explanations : sequence of Explanation
-            The rows to show, in descending order of score.
+            The explanations of the highest scores of `results`, in descending order of score.
+        results : Results
+            The results for the rows.
         title : str, optional
             The title of the page.
         names : RowNames
@@ -128,16 +147,19 @@ class ReportingDetector(ExplainingDetector):
         >>> import tempfile
         >>> from paribus import QCAD, datasets
         >>> from paribus.output.report.names import RowNames
-from paribus.output.results import COLUMNS, Columns
         >>> from paribus.tables.table import Table
         >>> cities = datasets.load("cities")
         >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     names = RowNames(Table(cities.table), "City")
-        ...     detector.write_report(f"{folder}/cities.html", detector.explain_all(3), names=names)
+        ...     names, results = RowNames(Table(cities.table), "City"), detector.results()
+        ...     detector.write_report(f"{folder}/cities.html", detector.explain_all(3), results=results, names=names)
         """
         from paribus.output.report import make_page
 
-        page = make_page(self.view(), explanations, self.get_params(deep=False), title=title, names=names)
+        if not explanations:
+            raise ValueError("no row has a score, so there is nothing to report")
+        rows = results.highest(len(explanations)).tolist()
+        explained = dict(zip(rows, explanations, strict=True))
+        page = make_page(results, explained, self.get_params(deep=False), title=title, names=names)
         with atomic_write(path) as file:
             file.write(page)
