@@ -101,10 +101,10 @@ def test_databases_need_an_extra(database: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_parquet_needs_no_dataframe_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Parquet is read and written without pandas, polars or pyarrow."""
-    from paribus.io.writing.parquet import write
+    from paribus.io.writing import write_columns
 
     for module in ("pandas", "polars", "pyarrow"):
         monkeypatch.setitem(sys.modules, module, None)
     columns = {"x": np.array([1.0, np.nan]), "s": np.array(["a", None], dtype=object)}
-    write(tmp_path / "t.parquet", columns, ".parquet")
+    write_columns(tmp_path / "t.parquet", columns)
     assert plain(read(str(tmp_path / "t.parquet"))) == {"x": [1.0, None], "s": ["a", None]}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paribus._common.arrays import Positions
 from paribus._common.text import counted, listed, plain
 from paribus.cli.delivery_options import Delivery
 from paribus.cli.messages import note
@@ -71,19 +72,19 @@ def deliver(
         write_columns(wanted.out, columns, WriteOptions(table.types, wanted.out_table))
         which = "flagged rows" if wanted.only_flagged else "all rows"
         note(f"the results for {which} are in {wanted.out}")
-    n_shown = wanted.top if wanted.report is None else max(wanted.top, MIN_REPORTED_ROWS)
-    positions = _shown_rows(results, n_shown)
-    explanations = list(results.explain(positions)) if len(positions) else []
     if wanted.report is not None:
         from paribus.output.report.names import RowNames
 
         names = RowNames(results.rows.table, id_column, results.rows.labels)
-        detector.write_report(wanted.report, explanations, results=results, names=names)
+        highest = results.highest(max(wanted.top, MIN_REPORTED_ROWS))
+        detector.write_report(wanted.report, list(results.explain(highest)), results=results, names=names)
         note(f"the report is in {wanted.report}")
+    positions = results.highest(wanted.top) if wanted.as_json else _stories(results, wanted.top)
+    explanations = list(results.explain(positions)) if len(positions) else []
     if wanted.plots is not None:
         written = [
             path
-            for row, explanation in zip(positions[: wanted.top], explanations, strict=False)
+            for row, explanation in zip(positions, explanations, strict=True)
             for path in save_pictures(
                 explanation, wanted.plots, results.name(int(row)), check_formats(wanted.formats or ["svg", "png"])
             )
@@ -91,7 +92,7 @@ def deliver(
         note(f"{counted(len(written), 'picture')} in {wanted.plots}")
     if results.n_known:
         note(f"{counted(results.n_known, 'flagged row')} known and not shown: {_known_words(results)}")
-    shown = list(zip(positions[: wanted.top].tolist(), explanations[: wanted.top], strict=True))
+    shown = list(zip(positions.tolist(), explanations, strict=True))
     if wanted.as_json:
         print_json(_as_json(detector, results, table, wanted, shown))
     else:
@@ -103,8 +104,20 @@ def deliver(
     return FLAGGED
 
 
-def _shown_rows(results: Results, n: int) -> Any:
-    return results.highest(n)
+def _stories(results: Results, n: int) -> Positions:
+    """The highest scores, and of each group the highest one, which stands for all."""
+    chosen: list[int] = []
+    seen: set[float] = set()
+    for row in results.highest(results.n_rows).tolist():
+        number = float(results.group_of[row])
+        if number in seen:
+            continue
+        if not np.isnan(number):
+            seen.add(number)
+        chosen.append(row)
+        if len(chosen) == n:
+            break
+    return np.array(chosen, dtype=np.int64)
 
 
 def _known_words(results: Results) -> str:
@@ -116,17 +129,9 @@ def _print(results: Results, shown: list[tuple[int, RowExplanation]]) -> None:
     groups = results.groups
     if groups:
         print_groups(groups)
-    seen: set[float] = set()
     rows = []
-    n_left_out = 0
     for row, explanation in shown:
-        number = float(results.group_of[row])
-        # Of each group, the strangest row stands for all.
-        if number in seen:
-            n_left_out += 1
-            continue
-        if not np.isnan(number):
-            seen.add(number)
+        number = results.group_of[row]
         rows.append(
             (
                 plain(results.label(row)),
@@ -137,8 +142,6 @@ def _print(results: Results, shown: list[tuple[int, RowExplanation]]) -> None:
             )
         )
     print_anomalies(results.rows.heading, rows, has_groups=bool(groups))
-    if n_left_out:
-        note(f"{counted(n_left_out, 'more row')} of the {len(shown)} highest are of the same groups")
 
 
 def _as_json(

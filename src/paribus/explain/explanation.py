@@ -241,9 +241,9 @@ def _context_row(feature: ContextFeature) -> dict[str, Any]:
 
     return {
         "feature": feature.name,
-        "value": plain_value(feature.value),
-        "low": plain_value(feature.low),
-        "high": plain_value(feature.high),
+        "value": plain_value(feature.own),
+        "low": plain_value(feature.lowest),
+        "high": plain_value(feature.highest),
         "categories": [plain_value(category) for category in feature.categories],
         "share": feature.share,
         "table_share": feature.table_share,

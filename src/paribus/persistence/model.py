@@ -51,8 +51,9 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "behavior": encoded.all_behavior,
         **_pack_judged(fitted.judged),
         "reach": fitted.reach,
-        "excluded": fitted.excluded,
     }
+    if len(fitted.excluded):
+        arrays["excluded"] = fitted.excluded
     in_roles = {*roles.contextual, *roles.behavioral}
     for position in range(table.n_columns):
         if position not in in_roles:
@@ -80,6 +81,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         **fields,
         "threshold": float(fitted.threshold),
         "seconds": float(fitted.seconds),
+        "excluded": len(fitted.excluded),
         "fitted_at": fitted.fitted_at,
         "note": fitted.note,
     }
@@ -150,8 +152,9 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is invalid")
-    excluded = arrays.get("excluded", np.empty(0, dtype=np.int64))
-    if excluded.dtype != np.int64 or excluded.ndim != 1 or ((excluded < 0) | (excluded >= n_rows)).any():
+    n_excluded = header.whole("excluded", 0, n_rows - 1)
+    excluded = array_of(arrays, "excluded", np.int64, (n_excluded,)) if n_excluded else np.empty(0, dtype=np.int64)
+    if ((excluded < 0) | (excluded >= n_rows)).any() or len(np.unique(excluded)) < n_excluded:
         raise DamagedError("the rows that nothing was learned from are invalid")
     fitted_at = header.get("fitted_at", lambda value: isinstance(value, str))
     note = header.get("note", lambda value: isinstance(value, str))

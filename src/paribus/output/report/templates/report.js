@@ -113,7 +113,7 @@ document.addEventListener("DOMContentLoaded", () => {
     });
     return make("table", { class: "lines" }, make("caption", {}, "Partial scores: what each column contributes"), body);
   };
-  const columns = (record) => {
+  const allColumns = (record) => {
     const body = make("tbody");
     record.data[11].forEach((text, place) => {
       body.append(make("tr", {}, make("th", { scope: "row" }, make("bdi", {}, content.columns[place])), make("td", {}, make("bdi", {}, text))));
@@ -131,7 +131,7 @@ document.addEventListener("DOMContentLoaded", () => {
       panel.append(make("p", { class: "verdict" }, `Score ${scoreText(record.data[4])}; the threshold is ${scoreText(content.threshold)}.`),
         make("h4", {}, "Expected and actual values"), behaviors(record));
     }
-    if (record.data[11].length) panel.append(columns(record));
+    if (record.data[11].length) panel.append(allColumns(record));
     panel.append(marking({ row: record.data[2] }, `row ${record.data[1]}`));
   };
 
@@ -277,10 +277,12 @@ document.addEventListener("DOMContentLoaded", () => {
     content = JSON.parse(await new Response(stream).text());
     const known = new Map(records.map((record) => [record.id, record]));
     for (const data of content.rows) {
-      const [position, name, , rank, score, , kind, group, lead, sentence] = data;
+      const [position, name, , rank, score, , kind, group, lead, sentence, , columns] = data;
+      const words = columns.join(" ").toLowerCase();
       const record = known.get(`row-${position}`);
       if (record) {
         record.data = data;
+        record.text += ` ${words}`;
         if (record.body && isOpen(record.body)) fill(record);
         continue;
       }
@@ -291,7 +293,7 @@ document.addEventListener("DOMContentLoaded", () => {
         lead: String(lead),
         kind: kind < 0 ? "" : KINDS[kind],
         group: String(group),
-        text: `${rank} ${name} ${content.behavior[lead]} ${sentence}`.toLowerCase(),
+        text: `${rank} ${name} ${content.behavior[lead]} ${sentence}`.toLowerCase().concat(" ", words),
         data,
       });
     }
