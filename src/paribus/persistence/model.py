@@ -145,17 +145,17 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     encoded = EncodedTable(table, roles, encoding, context, behavior)
     method = find_by_name(header.get("method", lambda name: find_by_name(name) is not None))
     assert method is not None
-    state = method.method.unpack(header, arrays, encoded)
+    n_excluded = header.whole("excluded", 0, n_rows - 1)
+    excluded = array_of(arrays, "excluded", np.int64, (n_excluded,)) if n_excluded else np.empty(0, dtype=np.int64)
+    if ((excluded < 0) | (excluded >= n_rows)).any() or len(np.unique(excluded)) < n_excluded:
+        raise DamagedError("the rows that nothing was learned from are invalid")
+    state = method.method.unpack(header, arrays, encoded.without_behavior(excluded))
     threshold = float(header.get("threshold", is_finite))
     seconds = float(header.get("seconds", is_finite))
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is invalid")
-    n_excluded = header.whole("excluded", 0, n_rows - 1)
-    excluded = array_of(arrays, "excluded", np.int64, (n_excluded,)) if n_excluded else np.empty(0, dtype=np.int64)
-    if ((excluded < 0) | (excluded >= n_rows)).any() or len(np.unique(excluded)) < n_excluded:
-        raise DamagedError("the rows that nothing was learned from are invalid")
     fitted_at = header.get("fitted_at", lambda value: isinstance(value, str))
     note = header.get("note", lambda value: isinstance(value, str))
     fitted = Fitted(encoded, method.method, state, judged, reach, threshold, seconds, excluded, fitted_at, note)
