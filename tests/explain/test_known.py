@@ -87,7 +87,7 @@ def test_a_rule_about_the_wrong_type_is_an_error() -> None:
 def test_csv_json_and_mappings_are_the_same_list(tmp_path: Path) -> None:
     """Tests the documented formats, a byte order mark, empty lines, and the apostrophe that guards formulas."""
     (tmp_path / "k.csv").write_text(
-        "\ufeffrow,rule,status,note\nS1,,confirmed,\n\n,z = 0,False alarm,\"a, b\nc\"\n'=1+1,,known_cause,x\n",
+        '\ufeffrow,rule,status,note\nS1,,confirmed,\n\n,z = 0,False alarm,"a, b\nc"\n\'=1+1,,known_cause,x\n',
         encoding="utf-8",
     )
     entries = [

@@ -34,7 +34,8 @@ def either_weather(request: pytest.FixtureRequest) -> Any:
     return quick(DETECTORS[request.param], data.contextual, data.behavioral, n_trees=16).fit(data.table)
 
 
-CONTEXT_FEATURE = ContextFeature("site", "north", None, None, ("north",), 0.9, 0.3, None, ColumnFormat(Kind.CATEGORICAL))
+SITE = ColumnFormat(Kind.CATEGORICAL)
+CONTEXT_FEATURE = ContextFeature("site", "north", None, None, ("north",), 0.9, 0.3, None, SITE)
 
 
 def made_feature(
@@ -178,7 +179,8 @@ def test_the_value_that_is_off_the_most_leads(make: DetectorClass) -> None:
             first = explanation.leading
             sentence = explanation.sentence
             assert sentence.startswith(first.text)
-            assert first.oddness == max(part.oddness for part in explanation.behavior if part.share > 0 or part is first)
+            counted = [part for part in explanation.behavior if part.share > 0 or part is first]
+            assert first.oddness == max(part.oddness for part in counted)
             for part in explanation.behavior:
                 assert sentence.count(f"{part.text} ") <= 1
             for part in explanation.behavior[1:]:
@@ -229,8 +231,7 @@ def test_what_is_ordinary_is_not_called_odd() -> None:
         "none is far off, but as a whole about 1 in 10,000 comparable rows is as far off"
     )
     assert statement(Found(usual, [CONTEXT_FEATURE], "combination", 1e-4, True)) == (
-        "x 2.0 and y 2.0 for site north hardly go together: "
-        "about 1 in 10,000 comparable rows has so odd a combination"
+        "x 2.0 and y 2.0 for site north hardly go together: about 1 in 10,000 comparable rows has so odd a combination"
     )
 
 

@@ -198,7 +198,7 @@ def test_a_duckdb_file_is_read_without_other_packages(tmp_path: Path) -> None:
     assert found.columns["month"].tolist() == ["May"]
     assert found.types["day"] == "DATE"
     assert read(f"duckdb:///{path}", sql="SELECT rain * 2 AS twice FROM days").columns["twice"].tolist() == [3.0]
-    with pytest.raises(ValueError, match="there is no table dayz: did you mean days?"):
+    with pytest.raises(ValueError, match="there is no table dayz: did you mean days"):
         read(f"duckdb:///{path}", sql="dayz")
     for query in ("DROP TABLE days; SELECT 1", f"SELECT * FROM read_csv('{tmp_path}/x.csv')"):
         with pytest.raises(ValueError, match=r"w\.duckdb: "):

@@ -80,7 +80,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 def test_parquet_rejects_names_that_differ_only_in_case(tmp_path: Path) -> None:
     """Tests that no column is renamed: CSV holds both, and Parquet is an error that leaves no file."""
-    scores: dict[str, Any] = {"score": np.array([1.0]), "partial_rain": np.array([1.0]), "partial_Rain": np.array([2.0])}
+    scores: dict[str, Any] = {
+        "score": np.array([1.0]),
+        "partial_rain": np.array([1.0]),
+        "partial_Rain": np.array([2.0]),
+    }
     write_columns(tmp_path / "s.csv", scores)
     assert (tmp_path / "s.csv").read_text().startswith("score,partial_rain,partial_Rain\n")
     message = r"cannot write '.*s.parquet': .* both 'partial_rain' and 'partial_Rain', which differ only in"

@@ -72,7 +72,8 @@ def _unpack_behavior(row: dict[str, Any]) -> BehaviorFeature:
     usual = row["usual_given_all"]
     verdict = None
     if row["p_values"] is not None:
-        verdict = CellVerdict(*row["p_values"], NO_DENSITY, None if usual is None else (usual[0], usual[1]))
+        alone, together = row["p_values"]
+        verdict = CellVerdict(_unpack(alone), together, NO_DENSITY, None if usual is None else (usual[0], usual[1]))
     return BehaviorFeature(
         name=row["name"],
         percentiles=np.array([_unpack(each) for each in row["percentiles"]]),

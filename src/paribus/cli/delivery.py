@@ -58,9 +58,7 @@ def prepared(wanted: Delivery, inputs: list[str]) -> Iterator[tuple[KnownEntry, 
 
 def columns_of(entries: tuple[KnownEntry, ...]) -> set[str]:
     """The columns that rules are about."""
-    return {
-        condition.column for entry in entries if entry.rule is not None for condition in entry.rule.conditions
-    }
+    return {condition.column for entry in entries if entry.rule is not None for condition in entry.rule.conditions}
 
 
 def deliver(
@@ -100,7 +98,9 @@ def deliver(
     n_scored = int((~np.isnan(results.rows.scores)).sum())
     if wanted.allows(results.n_flagged, n_scored):
         return 0
-    note(f"{counted(results.n_flagged, 'row')} of {n_scored:,} flagged, which is more than allowed: exit code {FLAGGED}")
+    note(
+        f"{counted(results.n_flagged, 'row')} of {n_scored:,} flagged, which is more than allowed: exit code {FLAGGED}"
+    )
     return FLAGGED
 
 

@@ -9,8 +9,6 @@ from typing import Annotated
 
 import typer
 
-Sizes = tuple[float | None, int | None]
-
 
 class Columns(StrEnum):
     """Which original columns a file of results holds."""
@@ -57,8 +55,7 @@ class Delivery:
     def allows(self, n_flagged: int, n_rows: int) -> bool:
         """Whether so many flagged rows are no failure."""
         if self.max_flagged is not None:
-            share, count = parse_limit(self.max_flagged)
-            return n_flagged <= (count if share is None else share * n_rows)
+            return n_flagged <= parse_limit(self.max_flagged, n_rows)
         return not (self.fail_if_flagged and n_flagged)
 
 
@@ -105,7 +102,7 @@ def delivery(
 ) -> Delivery:
     """Where results go."""
     if max_flagged is not None:
-        parse_limit(max_flagged)
+        parse_limit(max_flagged, 0)
     if full and not as_json:
         raise typer.BadParameter("--full needs --json")
     if only is not None and out is None:
@@ -127,18 +124,20 @@ def delivery(
     )
 
 
-def parse_limit(text: str) -> Sizes:
-    """A limit as a share of the rows, or as a number of rows.
+def parse_limit(text: str, n_rows: int) -> float:
+    """A number of rows that was given as such, or as a share of all rows.
 
-    >>> parse_limit("0.5%"), parse_limit("20")
-    ((0.005, None), (None, 20))
+    >>> parse_limit("0.5%", 1000), parse_limit("20", 1000)
+    (5.0, 20.0)
     """
     digits = text.strip()
     try:
         if digits.endswith("%") and 0 <= float(digits[:-1]) <= 100:
-            return float(digits[:-1]) / 100, None
+            return float(digits[:-1]) / 100 * n_rows
         if digits.isdecimal():
-            return None, int(digits)
+            return float(digits)
     except ValueError:
         pass
-    raise typer.BadParameter(f"--max-flagged is {text!r}: it must be a number of rows, such as 20, or a share, such as 0.5%")
+    raise typer.BadParameter(
+        f"--max-flagged is {text!r}: it must be a number of rows, such as 20, or a share, such as 0.5%"
+    )

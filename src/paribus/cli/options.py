@@ -81,7 +81,9 @@ def source_or_model(
         typer.Argument(metavar="[FILE]", help="A table as for `paribus detect`; may be left out with --model."),
     ] = None,
     sql: Annotated[str | None, typer.Option(metavar="TABLE|QUERY", help="What to read from a database.")] = None,
-    separator: Annotated[str | None, typer.Option(metavar="CHARACTER", help="The separator of values, or 'tab'.")] = None,
+    separator: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="The separator of values, or 'tab'.")
+    ] = None,
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first line has column names.")
     ] = None,

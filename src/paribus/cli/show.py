@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paribus._common.text import counted, listed, plain
+from paribus._common.text import listed, plain
 from paribus.explain.coverage import measure_coverage
 
 if TYPE_CHECKING:

@@ -97,9 +97,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         detector._remember(fitted, None)
         return detector
 
-    def _remember(
-        self, fitted: Fitted, method: FittedMethod | None, known: tuple[KnownEntry, ...] = ()
-    ) -> None:
+    def _remember(self, fitted: Fitted, method: FittedMethod | None, known: tuple[KnownEntry, ...] = ()) -> None:
         """Sets all fitted attributes at once."""
         self._known = known
         table, roles = fitted.table.original, fitted.table.roles

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from paribus._common.atomic_files import AnyPath, atomic_write, check_writable
 from paribus._common.validation import check_whole_number
 from paribus.detectors.explaining import ExplainingDetector
-from paribus.detectors.explanation import Explanation
+from paribus.explain.explanation import RowExplanation
 from paribus.output.report.names import RowNames
 from paribus.output.results import COLUMNS, Columns, Results
 from paribus.tables.table import ColumnKey
@@ -121,7 +121,7 @@ class ReportingDetector(ExplainingDetector):
     def write_report(
         self,
         path: AnyPath,
-        explanations: Sequence[Explanation],
+        explanations: Sequence[RowExplanation],
         *,
         results: Results,
         title: str | None = None,

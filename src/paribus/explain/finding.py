@@ -93,7 +93,9 @@ def brief_findings(
     p_values = view.p_values(scores)
     found = []
     for row, position in enumerate(positions):
-        behavior = features_of(view, values[row], replace(said[row], weights=np.full((values.shape[1], N_ASSUMED), 1.0 / N_ASSUMED)))
+        behavior = features_of(
+            view, values[row], replace(said[row], weights=np.full((values.shape[1], N_ASSUMED), 1.0 / N_ASSUMED))
+        )
         context = [column.alone(plain_value(own[place][row])) for place, column in enumerate(view.context)]
         score = float(scores[row])
         is_anomaly = score > view.threshold

@@ -166,8 +166,10 @@ class AnomalyGroup:
         """How well the rule fits, in words."""
         n, there = self.n_matching, " there" if self.circumstances else ""
         if self.direction == "equal":
-            return f"all rows with this value{there} are flagged" if n == self.size else (
-                f"{self.size:,} of the {n:,} rows with this value{there} are flagged"
+            return (
+                f"all rows with this value{there} are flagged"
+                if n == self.size
+                else (f"{self.size:,} of the {n:,} rows with this value{there} are flagged")
             )
         words = f"all flagged rows{there} are like this"
         return words if n == self.size else f"{self.size:,} of the {n:,} flagged rows{there} are like this"

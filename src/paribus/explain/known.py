@@ -17,6 +17,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ CONFIRMED, FALSE_ALARM, KNOWN_CAUSE = STATUSES = ("confirmed", "false alarm", "k
 FIELDS = ("row", "rule", "status", "note")
 MAX_BYTES = 50_000_000
 
-KnownLike: TypeAlias = "AnyPath | Iterable[Mapping[str, Any]] | Sequence[KnownEntry]"
+KnownLike: TypeAlias = "AnyPath | Iterable[Mapping[str, Any] | KnownEntry]"
 """A path, or entries as mappings."""
 Texts = npt.NDArray[np.object_]
 
@@ -67,12 +68,12 @@ class Marks:
 
 def read_known(source: KnownLike) -> tuple[KnownEntry, ...]:
     """Reads a list of known rows from a CSV or JSON file, or from mappings."""
-    if isinstance(source, str | Path) or hasattr(source, "__fspath__"):
+    if isinstance(source, str | os.PathLike):
         return _read_file(Path(source))
-    entries: list[KnownEntry] = []
-    for number, each in enumerate(source, 1):
-        entries.append(each if isinstance(each, KnownEntry) else _entry(each, f"entry {number} of known"))
-    return tuple(entries)
+    return tuple(
+        each if isinstance(each, KnownEntry) else _entry(each, f"entry {number} of known")
+        for number, each in enumerate(source, 1)
+    )
 
 
 def _read_file(path: Path) -> tuple[KnownEntry, ...]:
@@ -147,9 +148,7 @@ def confirmed_rows(entries: Sequence[KnownEntry], table: Table, names: Sequence[
     return np.array([status == CONFIRMED for status in marks.status], dtype=bool)
 
 
-def mark(
-    entries: Sequence[KnownEntry], table: Table, names: Sequence[str], findings: Sequence[Finding]
-) -> Marks:
+def mark(entries: Sequence[KnownEntry], table: Table, names: Sequence[str], findings: Sequence[Finding]) -> Marks:
     """Marks the rows that the entries name or describe; the first entry that does counts.
 
     `names` are the names of the rows; `findings` say what is unusual about those that are flagged.
@@ -185,7 +184,6 @@ def _satisfying(rule: Rule, table: Table, findings: Sequence[Finding]) -> npt.ND
         off = {value.name: value.sign for value in finding.values if value.is_off}
         wanted = {"above": 1, "below": -1}
         is_unusual[finding.position] = all(
-            each.column in off and off[each.column] == wanted.get(each.form, off[each.column])
-            for each in rule.on_usual
+            each.column in off and off[each.column] == wanted.get(each.form, off[each.column]) for each in rule.on_usual
         )
     return holds & is_unusual

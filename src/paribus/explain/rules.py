@@ -69,7 +69,8 @@ class Condition:
             return np.array([is_missing(cell) for cell in table.cells(position)], dtype=bool)
         kind = table.kind(position)
         if kind.is_number:
-            cells, wanted = table.numbers(position), [self._number(value, kind) for value in self.values]
+            cells: npt.NDArray[Any] = table.numbers(position)
+            wanted: list[Any] = [self._number(value, kind) for value in self.values]
             known = ~np.isnan(cells)
         else:
             cells = np.array(["" if cell is None else _text(cell) for cell in table.cells(position)], dtype=object)

@@ -133,7 +133,8 @@ def _combination(found: Found) -> str:
     others = [each.text for each in odd if each is not first]
     partner = listed(others, "and") if others else "the other values of the row"
     words = f"{first.text}{_circumstances(found)} does not go with {partner}: "
-    assert first.verdict is not None and first.verdict.p_value_given_all is not None
+    assert first.verdict is not None
+    assert first.verdict.p_value_given_all is not None
     usual = first.range_given_others
     rare = one_in(first.verdict.p_value_given_all)
     if usual is None:
@@ -186,4 +187,8 @@ def _rarity(feature: BehaviorFeature) -> str:
         return f", but those with its other values {usual}; {one_in(together)} of these is as far off"
     if alone > MAX_P_TO_MENTION:
         return ""
-    return f", but only {one_in(alone)} is as rare" if feature.direction == "within" else f"; {one_in(alone)} is as far off"
+    return (
+        f", but only {one_in(alone)} is as rare"
+        if feature.direction == "within"
+        else f"; {one_in(alone)} is as far off"
+    )

@@ -8,14 +8,14 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paribus._common.atomic_files import AnyPath
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-OFFLINE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """Settings with which DuckDB never downloads extensions."""
 _LITERAL = re.compile(r"/[\w./ +,=@%-]*")
 

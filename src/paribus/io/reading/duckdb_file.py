@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paribus.io.duck import OFFLINE
 from paribus.io.reading.columns import Choose, RawTable, check_names, pick
@@ -37,7 +37,7 @@ def read_duckdb(address: str, sql: str | None, choose: Choose) -> RawTable:
             fetched = relation.select(*(duckdb.ColumnExpression(names[place]) for place in places)).fetchnumpy()
     except duckdb.Error as error:
         raise ValueError(f"{name}: {' '.join(str(error).split('LINE 1:')[0].split())}") from None
-    columns = {key: unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
+    columns: dict[str, Any] = {key: unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
     return RawTable(name, kept, columns, wanted, None, types=types)
 
 

@@ -27,9 +27,7 @@ def check_format(path: AnyPath, names: Iterable[str] = (), options: WriteOptions
     _format(path).check(path, names, options)
 
 
-def write_columns(
-    path: AnyPath, columns: dict[str, npt.NDArray[Any]], options: WriteOptions = DEFAULT_OPTIONS
-) -> None:
+def write_columns(path: AnyPath, columns: dict[str, npt.NDArray[Any]], options: WriteOptions = DEFAULT_OPTIONS) -> None:
     """Writes columns to a file in the format of its suffix: completely, or not at all."""
     chosen = _format(path)
     chosen.check(path, list(columns), options)

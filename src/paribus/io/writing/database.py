@@ -69,13 +69,12 @@ def _write_sqlite(path: Path, columns: dict[str, npt.NDArray[Any]], options: Wri
     described = ", ".join(f"{_name(name)} {kind}" for name, kind in zip(columns, types, strict=True))
     places = ", ".join("?" for _ in columns)
     try:
-        with closing(sqlite3.connect(path)) as connection:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute(f"DROP TABLE IF EXISTS {_name(options.table)}")
-                connection.execute(f"CREATE TABLE {_name(options.table)} ({described})")
-                rows = ([as_text(value) for value in record] for record in plain_rows(columns, options.types))
-                connection.executemany(f"INSERT INTO {_name(options.table)} VALUES ({places})", rows)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(f"DROP TABLE IF EXISTS {_name(options.table)}")
+            connection.execute(f"CREATE TABLE {_name(options.table)} ({described})")
+            rows = ([as_text(value) for value in record] for record in plain_rows(columns, options.types))
+            connection.executemany(f"INSERT INTO {_name(options.table)} VALUES ({places})", rows)
     except sqlite3.Error as error:
         raise OSError(f"cannot write '{path.name}': {error}") from None
 
@@ -90,7 +89,9 @@ def _columns_of(file: Path, table: str) -> set[str] | None:
             found = connection.execute("SELECT name FROM pragma_table_info(?)", [table]).fetchall()
             return {str(name) for (name,) in found} or None
     if is_sqlite or not wants_duckdb:
-        raise ValueError(f"{file.name} is not {'a DuckDB' if wants_duckdb else 'an SQLite'} database: choose another name")
+        raise ValueError(
+            f"{file.name} is not {'a DuckDB' if wants_duckdb else 'an SQLite'} database: choose another name"
+        )
     import duckdb
 
     try:
@@ -100,7 +101,9 @@ def _columns_of(file: Path, table: str) -> set[str] | None:
             ).fetchall()
             return {str(name) for (name,) in found} or None
     except duckdb.Error as error:
-        raise ValueError(f"{file.name} cannot be opened as a DuckDB database ({' '.join(str(error).split())})") from None
+        raise ValueError(
+            f"{file.name} cannot be opened as a DuckDB database ({' '.join(str(error).split())})"
+        ) from None
 
 
 def _name(name: str) -> str:

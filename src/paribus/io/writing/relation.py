@@ -58,6 +58,7 @@ def _registrable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def is_boolean(values: npt.NDArray[Any]) -> bool:
+    """Whether a column of objects holds booleans, and nothing else."""
     known = [value for value in values if not is_missing(value)]
     return bool(known) and all(isinstance(value, bool | np.bool_) for value in known)
 

@@ -81,5 +81,7 @@ def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str, options
 
 def _bounded(text: str) -> str:
     """Text that a cell can hold: not too long, and without characters that XML does not have."""
-    kept = "".join(letter if letter in "\t\n" or " " <= letter < "\ud800" or letter > "\udfff" else " " for letter in text)
+    kept = "".join(
+        letter if letter in "\t\n" or " " <= letter < "\ud800" or letter > "\udfff" else " " for letter in text
+    )
     return kept if len(kept) <= MAX_TEXT else kept[: MAX_TEXT - 1] + "…"

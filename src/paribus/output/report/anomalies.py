@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from paribus._common.text import ended, one_in, plain, score_text
+from paribus._common.text import clipped, ended, one_in, plain, score_text
 from paribus.output.report.data import KIND_WORDS
 from paribus.output.report.limits import Limits
 from paribus.output.report.names import RowNames
@@ -171,12 +171,12 @@ def _anomaly(
         threshold=explanation.threshold,
         feature=plain(leading.name, limits.name),
         feature_place=view.behavior_names.index(leading.name),
-        sentence=explanation.sentence,
+        sentence=ended(clipped(explanation.sentence, limits.sentence)),
         rarity=one_in(explanation.p_value),
         kind=explanation.kind,
         kind_words=KIND_WORDS.get(explanation.kind or "", ""),
         group=0 if np.isnan(group) else int(group),
-        warnings=tuple(ended(warning) for warning in explanation.warnings[: limits.warnings]),
+        warnings=tuple(ended(clipped(w, limits.sentence)) for w in explanation.warnings[: limits.warnings]),
         n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
         lines=tuple(
             _line(feature, view.full_partial_score, limits) for feature in explanation.behavior[: limits.behavior]

@@ -36,7 +36,7 @@ class DataLimits:
 
 
 # From the most detailed to what always fits: the first one that keeps the page small enough is used.
-STEPS = (DataLimits(500, 60, 3000), DataLimits(60, 24, 1000), DataLimits(20, 12, 600), DataLimits(0, 0, 300))
+DATA_STEPS = (DataLimits(500, 60, 3000), DataLimits(60, 24, 1000), DataLimits(20, 12, 600), DataLimits(0, 0, 300))
 
 
 def pack_data(

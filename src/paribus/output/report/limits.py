@@ -34,6 +34,8 @@ class Limits:
     """Characters of a name."""
     cell: int
     """Characters of a value in the table of the nearest rows."""
+    sentence: int
+    """Characters of a sentence or a warning; the data of the page have the whole sentence."""
     warnings: int
     """Warnings."""
 
@@ -51,19 +53,7 @@ STEPS = (
         nearest_others=2,
         name=40,
         cell=24,
-        warnings=10,
-    ),
-    Limits(
-        behavior=60,
-        beans=6,
-        profiles=6,
-        further=10,
-        nearest=10,
-        nearest_context=6,
-        nearest_behavior=6,
-        nearest_others=2,
-        name=40,
-        cell=24,
+        sentence=3000,
         warnings=10,
     ),
     Limits(
@@ -77,36 +67,25 @@ STEPS = (
         nearest_others=1,
         name=32,
         cell=18,
-        warnings=5,
-    ),
-    Limits(
-        behavior=60,
-        beans=3,
-        profiles=3,
-        further=4,
-        nearest=8,
-        nearest_context=3,
-        nearest_behavior=4,
-        nearest_others=1,
-        name=32,
-        cell=18,
+        sentence=3000,
         warnings=5,
     ),
     Limits(
         behavior=20,
         beans=3,
         profiles=2,
-        further=0,
+        further=2,
         nearest=6,
         nearest_context=2,
         nearest_behavior=3,
-        nearest_others=0,
-        name=16,
-        cell=10,
+        nearest_others=1,
+        name=24,
+        cell=14,
+        sentence=1000,
         warnings=2,
     ),
     Limits(
-        behavior=12,
+        behavior=4,
         beans=2,
         profiles=2,
         further=0,
@@ -116,6 +95,7 @@ STEPS = (
         nearest_others=0,
         name=16,
         cell=10,
+        sentence=400,
         warnings=2,
     ),
 )

@@ -24,9 +24,7 @@ class RowNames:
     ('Ada', '(row 1)', 'who')
     """
 
-    def __init__(
-        self, table: Table, column: ColumnKey | None = None, labels: npt.NDArray[Any] | None = None
-    ) -> None:
+    def __init__(self, table: Table, column: ColumnKey | None = None, labels: npt.NDArray[Any] | None = None) -> None:
         self._table = table
         self._labels = labels
         self.column = None if column is None else table.find_column(column)

@@ -20,8 +20,7 @@ from paribus._common.text import counted, plain, score_text
 from paribus.explain.coverage import measure_coverage
 from paribus.explain.finding import Finding
 from paribus.output.report.anomalies import RowsShown, anomalies
-from paribus.output.report.data import KIND_WORDS, pack_data
-from paribus.output.report.data import STEPS as data_steps
+from paribus.output.report.data import DATA_STEPS, KIND_WORDS, pack_data
 from paribus.output.report.limits import STEPS, max_data_bytes, max_page_bytes
 from paribus.output.report.names import RowNames
 from paribus.output.report.summary import summarize
@@ -80,7 +79,7 @@ def make_page(
     summary = summarize(results, parameters, leading)
     shown_rows = RowsShown(results, names, names if results.rows.is_fitted else RowNames(view.store.original))
     data = ""
-    for data_limits in data_steps:
+    for data_limits in DATA_STEPS:
         data = pack_data(results, findings, names, view.threshold, data_limits)
         if len(data) < max_data_bytes(len(findings)):
             break
@@ -94,7 +93,10 @@ def make_page(
         "timeline": _timeline(results),
         "coverage": [(plain(name), share) for name, share in measure_coverage(view).items()],
         "groups": results.groups,
-        "group_rows": {group.number: [(int(row), plain(names(int(row)))) for row in group.positions[:MAX_GROUP_ROWS]] for group in results.groups},
+        "group_rows": {
+            group.number: [(int(row), plain(names(int(row)))) for row in group.positions[:MAX_GROUP_ROWS]]
+            for group in results.groups
+        },
         "kinds": [(kind, words, kinds[kind]) for kind, words in KIND_WORDS.items() if kinds[kind]],
         "data": Markup(data),
         "n_listed": len(findings),

@@ -169,13 +169,17 @@ def _left_out(results: Results) -> list[str]:
         if summary.has_values and summary.lowest == summary.highest
     ]
     if constant:
-        said.append(f"Behavioral columns that are always the same, so that no value in them is unusual: {_words(constant)}.")
+        said.append(
+            f"Behavioral columns that are always the same, so that nothing in them is unusual: {_words(constant)}."
+        )
     if n_unscored := int(np.isnan(results.rows.scores).sum()):
         said.append(f"{counted(n_unscored, 'row')} without a score, for want of a behavioral value.")
-    if view.origin.n_excluded:
-        said.append(f"{counted(view.origin.n_excluded, 'confirmed anomaly').replace('anomalys', 'anomalies')}, from which nothing was learned.")
-    if results.n_known:
-        said.append(f"{counted(results.n_known, 'flagged row')} that {'is' if results.n_known == 1 else 'are'} known, and not listed again.")
+    if n_excluded := view.origin.n_excluded:
+        anomalies = "confirmed anomaly" if n_excluded == 1 else "confirmed anomalies"
+        said.append(f"{n_excluded:,} {anomalies}, from which nothing was learned.")
+    if n_known := results.n_known:
+        verb = "is" if n_known == 1 else "are"
+        said.append(f"{counted(n_known, 'flagged row')} that {verb} known, and not listed again.")
     if (n_more := int(results.is_above.sum()) - MAX_FINDINGS) > 0:
         said.append(f"{counted(n_more, 'flagged row')} beyond the {MAX_FINDINGS:,} with the highest scores.")
     return said

@@ -27,7 +27,9 @@ def timeline(times: Floats, is_flagged: npt.NDArray[np.bool_], write: ColumnForm
     most = max(1, int(counts.max()))
     x, y = svg.Scale(float(edges[0]), float(edges[-1]), LEFT, RIGHT), svg.Scale(0.0, float(most), BOTTOM, TOP)
     bars = "".join(
-        svg.box(x(float(edges[i])) + 0.5, y(float(count)), max(1.0, (RIGHT - LEFT) / N_BINS - 1), BOTTOM - y(float(count)))
+        svg.box(
+            x(float(edges[i])) + 0.5, y(float(count)), max(1.0, (RIGHT - LEFT) / N_BINS - 1), BOTTOM - y(float(count))
+        )
         for i, count in enumerate(counts)
         if count
     )
@@ -40,8 +42,9 @@ def timeline(times: Floats, is_flagged: npt.NDArray[np.bool_], write: ColumnForm
     parts += [svg.text(LEFT, HEIGHT - 10, first), svg.text(RIGHT, HEIGHT - 10, last, "e")]
     parts.append(svg.text(0, 12, "↑ flagged rows", "name"))
     busiest = int(np.argmax(counts))
+    start, end = write(float(edges[busiest])), write(float(edges[busiest + 1]))
     label = (
         f"{counted(len(flagged), 'flagged row')} from {first} to {last}, "
-        f"most of them, {int(counts[busiest]):,}, from {write(float(edges[busiest]))} to {write(float(edges[busiest + 1]))}"
+        f"most of them, {int(counts[busiest]):,}, from {start} to {end}"
     )
     return svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide time")

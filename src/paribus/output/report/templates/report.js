@@ -127,6 +127,9 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!record.data || record.filled) return;
     record.filled = true;
     const panel = find(".panel", bodyOf(record));
+    const said = find(".sentence p", record.body);
+    // A long sentence is cut on a large page, but never in an open row.
+    if (said.textContent.endsWith("…")) said.textContent = record.data[9];
     if (!panel.childElementCount) {
       panel.append(make("p", { class: "verdict" }, `Score ${scoreText(record.data[4])}; the threshold is ${scoreText(content.threshold)}.`),
         make("h4", {}, "Expected and actual values"), behaviors(record));
