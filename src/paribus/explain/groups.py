@@ -29,7 +29,7 @@ MIN_ROWS = 3
 MAX_P = 0.001
 # One value is a cause of its own if this share of the rows that have it is flagged for it, ...
 MIN_VALUE_SHARE = 0.5
-# ... and if it is this many times as frequent among them as other values are.
+# ... and if it is this many times as frequent among them as other values are, or lies apart from all others.
 MIN_VALUE_EXCESS = 3.0
 # It lies apart from all others if it is this many times as far from them as they are from each other.
 MIN_GAP = 5.0
@@ -108,21 +108,18 @@ class _Search:
             for sign in (1, -1):
                 values = column[self._rows[self._off[:, feature] == sign]]
                 counts = Counter(values.tolist())
+                typical = float(np.median(list(counts.values()))) if counts else 1.0
                 for value, count in counts.items():
-                    others = [each for other, each in counts.items() if other != value]
-                    if (
-                        count >= MIN_ROWS
-                        and count >= MIN_VALUE_SHARE * int((column == value).sum())
-                        and count >= MIN_VALUE_EXCESS * (float(np.median(others)) if others else 1.0)
-                    ):
-                        candidates.append((-count, feature, sign, value))
+                    if count < MIN_ROWS or count < MIN_VALUE_SHARE * int((column == value).sum()):
+                        continue
+                    by_ties = tie_chance(column, value, len(values))
+                    if count >= MIN_VALUE_EXCESS * typical or by_ties <= MAX_P:
+                        candidates.append((-count, feature, sign, value, by_ties))
         groups = []
-        for _, feature, sign, value in sorted(candidates):
+        for _, feature, sign, value, by_ties in sorted(candidates):
             has_value = self._table.behavior[self._rows, feature] == value
             members = np.flatnonzero(self._is_free & (self._off[:, feature] == sign) & has_value)
-            n_alike = int((self._off[:, feature] == sign).sum())
-            by_ties = min(1.0, len(candidates) * tie_chance(self._table.behavior[:, feature], value, n_alike))
-            group = self._make(members, feature, "equal", (), len(candidates), by_ties)
+            group = self._make(members, feature, "equal", (), len(candidates), min(1.0, len(candidates) * by_ties))
             if group is not None:
                 groups.append(group)
         return groups
@@ -289,8 +286,8 @@ def tie_chance(column: Floats, value: float, n_rows: int) -> float:
         return 1.0
     if np.abs(others - value).min() < MIN_GAP * np.median(np.diff(others)):
         return 1.0
-    # How probable it is that two ordinary rows have the same value.
-    tie = float(((counts[~is_own] / counts[~is_own].sum()) ** 2).sum())
+    # Where none of n rows lies, it is improbable that more than 3 / n of all do.
+    tie = min(1.0, 3.0 / float(counts[~is_own].sum()))
     return float(binom.sf(min(count, n_rows) - 2, max(n_rows - 1, 1), tie))
 
 

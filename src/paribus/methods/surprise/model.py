@@ -179,8 +179,9 @@ class SurpriseModel:
         total = weights.sum(axis=0)
         if fitted >= 0:
             total[fitted] = -1.0
-        chosen = np.argpartition(-total, self._n_reference - 1)[: self._n_reference]
-        chosen = chosen[total[chosen] > 0.0]
+        # Most rows do not count at all, so that sorting the others is quick. Of equal weights, the first rows are taken.
+        chosen = np.flatnonzero(total > 0.0)
+        chosen = chosen[np.argsort(-total[chosen], kind="stable")][: self._n_reference]
         distances = self._distances(context, chosen)
         order = np.lexsort((chosen, -total[chosen], distances))
         kept = weights[:, chosen[order]]
