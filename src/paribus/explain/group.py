@@ -100,7 +100,10 @@ class AnomalyGroup:
     coverage: float
     """The share of the flagged rows that are off in this way that the group holds."""
     expected: float
-    """How many ordinary rows in these circumstances are by chance as strange as the median row of the group."""
+    """How many ordinary rows in these circumstances are by chance as strange as the median row of the group.
+
+    0 if it is rather the repetition of one value that chance does not explain.
+    """
     p_value: float
     """The probability that so many rows are as strange by chance, corrected for the number of rules tried."""
     first: Any
@@ -177,6 +180,8 @@ class AnomalyGroup:
     @property
     def chance_text(self) -> str:
         """How many were expected by chance, in words."""
+        if self.expected == 0.0:
+            return "chance alone does not repeat one value so often"
         many = f"about {score_text(self.expected)}" if self.expected >= 0.001 else "fewer than 0.001"
         return f"chance alone gives {many} as strange as these"
 

@@ -232,7 +232,7 @@ class _Search:
             labels=tuple(table.label(int(row)) for row in rows[order]),
             n_matching=n_matching,
             coverage=len(members) / n_alike,
-            expected=float(is_inside.sum() * np.median(self._p[members])),
+            expected=float(is_inside.sum() * np.median(self._p[members])) if p_value < other_p_value else 0.0,
             p_value=p_value,
             first=first,
             last=last,

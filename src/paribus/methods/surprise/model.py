@@ -179,7 +179,7 @@ class SurpriseModel:
         total = weights.sum(axis=0)
         if fitted >= 0:
             total[fitted] = -1.0
-        # Most rows do not count at all, so that sorting the others is quick. Of equal weights, the first rows are taken.
+        # Most rows do not count at all, so that sorting the others is quick. Of equal weights, the first come first.
         chosen = np.flatnonzero(total > 0.0)
         chosen = chosen[np.argsort(-total[chosen], kind="stable")][: self._n_reference]
         distances = self._distances(context, chosen)
