@@ -72,6 +72,8 @@ def explain(
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
     if model is not None and (roles.context or roles.behavior or roles.categorical):
         raise ValueError("a model has its contextual and behavioral columns: leave out the options for columns")
+    if model is not None and (given := sorted(parameters.keys() - {"method", "n_jobs"})):
+        raise ValueError(f"a model has its parameters: leave out --{given[0].replace('_', '-')}")
     chosen = check_formats(formats or ["svg", "png"])
     if formats and plots is None:
         raise ValueError("--format needs --plots FOLDER, which is where pictures are saved")

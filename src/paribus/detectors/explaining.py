@@ -51,8 +51,9 @@ class ExplainingDetector(ScoringDetector):
         >>> weather = datasets.load("weather")
         >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
         >>> print(detector.explain(137, n_features=1))
-        temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 23
-        of the 500 nearest rows count, mostly with month February or January, elevation 1,612 to 2,070).
+        temperature 16.5 for month January, elevation 1,900 and zone inland: comparable rows have -12.7 to -8.8 (90 %).
+        Compared with the 500 nearest rows, of which 23 count, mostly with month February or January and elevation 1,612
+        to 2,070.
         """
         check_is_fitted(self)
         check_whole_number("n_features", n_features, 1)
@@ -124,8 +125,8 @@ class ExplainingDetector(ScoringDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> table = {name: column.copy() for name, column in weather.table.items()}
-        >>> table["wind"][100:112] = 0.0
+        >>> table = {name: list(column) for name, column in weather.table.items()}
+        >>> table["wind"][100:112] = [0.0] * 12
         >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(table)
         >>> print(detector.groups()[0].rule)
         wind is 0.0 where ... is usual, for any month, elevation and zone
