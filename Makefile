@@ -20,26 +20,29 @@ SOURCES := pyproject.toml CMakeLists.txt $(shell find src -not -path '*/__pycach
 
 # What each target needs besides the package itself.
 EXTRAS_demo :=
-EXTRAS_test := [test]
-EXTRAS_bench := [bench]
-EXTRAS_experiments := [bench,data]
-EXTRAS_lint := [bench,lint,test]
-EXTRAS_docs := [docs]
+EXTRAS_test := test
+EXTRAS_bench := bench
+EXTRAS_experiments := bench data
+EXTRAS_lint := bench lint test
+EXTRAS_docs := docs
 
 SANITIZE_DIR := build/sanitize
 SANITIZE_TESTS ?= tests/methods/test_engine.py tests/methods/test_table_forest.py tests/methods/test_evidence.py \
     tests/detectors/test_neighbors.py \
     tests/detectors/test_detector.py tests/detectors/test_surprise.py tests/detectors/test_bad_input.py
 
-# The build requirements of pyproject.toml, and what the build backend misses on this machine (CMake, Ninja).
+# The build requirements of pyproject.toml, what the package and its extras need, and what the build backend misses on
+# this machine (CMake, Ninja).
 LIST_REQUIRES := import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
     print(*project["build-system"]["requires"], sep="\n")
+LIST_NEEDS := import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+    print(*project["dependencies"], *sum((project["optional-dependencies"][each] for each in sys.argv[1:]), []), sep="\n")
 LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requires_for_build_wheel(), sep="\n")
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs format stubs sanitize bench experiments wheel clean
+.PHONY: help demo test lint docs format stubs sanitize bench calibration experiments wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +80,9 @@ stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
+
+calibration: $(VENV)/.installed-bench  ## check that stated probabilities hold (15 minutes; BENCH_ARGS=--quick for one)
+	$(BIN)/python benchmarks/calibration.py $(BENCH_ARGS)
 
 experiments: $(VENV)/.installed-experiments  ## run all experiments (six hours; resumes where it stopped)
 	$(BIN)/paribus bench accuracy
@@ -121,9 +127,10 @@ $(VENV)/.build-tools: pyproject.toml
 	@$(BIN)/python -c '$(LIST_TOOLS)' | $(PIP) install --quiet -r /dev/stdin
 	@touch $@
 
-# Not isolated, so that the next build finds the last one's objects. A plain install, not an editable one: the tests see
-# what users get.
+# Not isolated, so that the next build finds the last one's objects; the dependencies come first, because some of them
+# have to be built in isolation. A plain install, not an editable one: the tests see what users get.
 $(VENV)/.installed-%: $(VENV)/.build-tools $(SOURCES)
-	@echo "Building and installing paribus$(EXTRAS_$*)"
-	@$(PIP) install --quiet --no-build-isolation $(INSTALL_OPTIONS) '.$(EXTRAS_$*)'
+	@echo "Building and installing paribus$(if $(EXTRAS_$*), (extras: $(EXTRAS_$*)))"
+	@$(BIN)/python -c '$(LIST_NEEDS)' $(EXTRAS_$*) | $(PIP) install --quiet -r /dev/stdin
+	@$(PIP) install --quiet --no-build-isolation --no-deps $(INSTALL_OPTIONS) .
 	@touch $@

@@ -6,15 +6,20 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
 
+#include "common/checksum.hpp"
 #include "common/row_index.hpp"
 #include "kernels/kernel.hpp"
 #include "kernels/path_forest.hpp"
 #include "qcad/qcad_engine.hpp"
+#include "surprise/distributions.hpp"
 #include "surprise/evidence.hpp"
 #include "surprise/table_forest.hpp"
 #include "surprise/whole_column.hpp"
@@ -176,12 +181,12 @@ public:
     }
 
 private:
-    static std::vector<const double *> columns(const paribus::FittedTable &table) {
-        std::vector<const double *> found;
+    static std::vector<paribus::Strided> columns(const paribus::FittedTable &table) {
+        std::vector<paribus::Strided> found;
         for (std::size_t f = 0; f < table.context().n_features; ++f) {
-            found.push_back(table.context().features[f].values);
+            found.push_back({table.context().features[f].values, 1});
         }
-        for (std::size_t f = 0; f < table.n_behavior(); ++f) found.push_back(table.behavior(f));
+        for (std::size_t f = 0; f < table.n_behavior(); ++f) found.push_back({table.behavior(f), 1});
         return found;
     }
 
@@ -225,32 +230,97 @@ private:
     paribus::ForestParameters parameters_;
 };
 
-class FeatureTable {
+/// Rows of a table that are held by Python: [row][feature].
+class RowFinder {
 public:
-    FeatureTable(const Input<double, 2> &columns, const Input<std::uint8_t, 1> &categorical)
-        : table_(n_rows(columns, categorical), kinds(categorical), columns.data()),
-          index_(table_.n_rows(), values(table_)) {}
+    RowFinder(const Input<double, 2> &rows, const std::optional<Input<std::uint32_t, 1>> &order)
+        : rows_(rows), order_(order) {
+        require(rows.shape(0) < 0xffffffffu, "rows: below 4,294,967,295");
+        std::vector<paribus::Strided> columns;
+        for (std::size_t f = 0; f < rows.shape(1); ++f) columns.push_back({rows.data() + f, rows.shape(1)});
+        if (!order) {
+            index_ = std::make_unique<paribus::RowIndex>(rows.shape(0), columns);
+            return;
+        }
+        require(order->shape(0) == rows.shape(0), "order: one per row");
+        for (std::size_t i = 0; i < order->shape(0); ++i) {
+            require(order->data()[i] < rows.shape(0), "order: an unknown row");
+        }
+        index_ = std::make_unique<paribus::RowIndex>(rows.shape(0), columns, order->data());
+    }
 
-    const paribus::FeatureTable &get() const { return table_; }
+    Output<std::uint32_t, 1> order() const {
+        auto found = new_array<std::uint32_t, 1>({rows_.shape(0)});
+        std::copy_n(index_->order(), rows_.shape(0), found.data());
+        return found;
+    }
 
-    Output<std::int64_t, 1> match(const Input<double, 2> &rows) const {
-        require(rows.shape(1) == table_.n_features(), "rows: [row][feature] as fitted");
+    Output<std::int64_t, 1> find(const Input<double, 2> &rows) const {
+        require(rows.shape(1) == rows_.shape(1), "rows: [row][feature] as fitted");
         auto found = new_array<std::int64_t, 1>({rows.shape(0)});
         const nb::gil_scoped_release released;
         for (std::size_t i = 0; i < rows.shape(0); ++i) {
-            found.data()[i] = index_.find(rows.data() + i * rows.shape(1), rows.shape(1), nullptr, 0);
+            found.data()[i] = index_->find(rows.data() + i * rows.shape(1), rows.shape(1), nullptr, 0);
         }
         return found;
     }
 
+    Output<std::int64_t, 1> find_all() const {
+        auto found = new_array<std::int64_t, 1>({rows_.shape(0)});
+        const nb::gil_scoped_release released;
+        index_->find_all(found.data());
+        return found;
+    }
+
 private:
-    static std::size_t n_rows(const Input<double, 2> &columns, const Input<std::uint8_t, 1> &categorical) {
-        const std::size_t n = columns.shape(1);
+    Input<double, 2> rows_;
+    std::optional<Input<std::uint32_t, 1>> order_;
+    std::unique_ptr<paribus::RowIndex> index_;
+};
+
+/// What forests know about features: categories of columns that are categorical.
+class FeatureKinds {
+public:
+    FeatureKinds(const Input<std::uint8_t, 1> &categorical, const std::vector<Input<std::uint8_t, 1>> &bins) {
+        auto found = std::make_shared<paribus::FeatureKinds>();
+        require(bins.size() == categorical.shape(0), "bins: one array per feature");
+        found->kinds = kinds(categorical);
+        for (const auto &each : bins) found->bin_of_code.emplace_back(each.data(), each.data() + each.shape(0));
+        kinds_ = found;
+    }
+    explicit FeatureKinds(std::shared_ptr<const paribus::FeatureKinds> kinds) : kinds_(std::move(kinds)) {}
+
+    std::vector<Output<std::uint8_t, 1>> bins() const {
+        std::vector<Output<std::uint8_t, 1>> found;
+        for (const auto &each : kinds_->bin_of_code) {
+            found.push_back(new_array<std::uint8_t, 1>({each.size()}));
+            std::copy(each.begin(), each.end(), found.back().data());
+        }
+        return found;
+    }
+    const std::shared_ptr<const paribus::FeatureKinds> &get() const { return kinds_; }
+
+private:
+    std::shared_ptr<const paribus::FeatureKinds> kinds_;
+};
+
+class FeatureTable {
+public:
+    FeatureTable(const Input<double, 2> &rows, const Input<std::uint8_t, 1> &categorical)
+        : rows_(rows),
+          table_(std::make_shared<paribus::FeatureTable>(n_rows(rows, categorical), kinds(categorical), rows.data())) {}
+
+    const paribus::FeatureTable &get() const { return *table_; }
+    FeatureKinds feature_kinds() const { return FeatureKinds(table_->kinds()); }
+
+private:
+    static std::size_t n_rows(const Input<double, 2> &rows, const Input<std::uint8_t, 1> &categorical) {
+        const std::size_t n = rows.shape(0), n_features = rows.shape(1);
         require(n >= 2 && n < 0xffffffffu, "2 to 4,294,967,294 rows");
-        require(columns.shape(0) < 0xffff && categorical.shape(0) == columns.shape(0), "categorical: one per feature");
-        for (std::size_t f = 0; f < columns.shape(0); ++f) {
+        require(n_features < 0xffff && categorical.shape(0) == n_features, "categorical: one per feature");
+        for (std::size_t f = 0; f < n_features; ++f) {
             for (std::size_t row = 0; row < n && categorical.data()[f] != 0; ++row) {
-                const double code = columns.data()[f * n + row];
+                const double code = rows.data()[row * n_features + f];
                 // At most as many categories as rows.
                 require(code != code || (code >= 0.0 && code < static_cast<double>(n)), "a category that is no code");
             }
@@ -258,48 +328,188 @@ private:
         return n;
     }
 
-    static std::vector<const double *> values(const paribus::FeatureTable &table) {
-        std::vector<const double *> found;
-        for (std::size_t f = 0; f < table.n_features(); ++f) found.push_back(table.column(f).values.data());
-        return found;
-    }
-
-    paribus::FeatureTable table_;
-    paribus::RowIndex index_;
+    Input<double, 2> rows_;
+    std::shared_ptr<const paribus::FeatureTable> table_;
 };
 
-class Forest {
+class Samples {
 public:
-    Forest(const FeatureTable &table, const Input<double, 1> &target, const Input<std::uint16_t, 1> &features,
-           std::size_t max_features, std::size_t min_samples_leaf, std::size_t n_pairs, std::size_t n_sample,
-           std::uint64_t seed, const std::optional<Input<std::int64_t, 1>> &originals, std::size_t n_threads,
-           const nb::object &progress)
-        : table_(table.get()) {
-        require(target.shape(0) == table_.n_rows(), "target: one per row");
-        require(!originals || originals->shape(0) == table_.n_rows(), "originals: one per row");
-        for (std::size_t row = 0; originals && row < table_.n_rows(); ++row) {
+    Samples(const Input<std::uint8_t, 1> &usable, const std::optional<Input<std::int64_t, 1>> &originals,
+            std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed, std::size_t n_threads,
+            const std::optional<Input<std::uint64_t, 1>> &keys) {
+        const std::size_t n_rows = usable.shape(0);
+        require(!keys || keys->shape(0) == n_rows, "keys: one per row");
+        require(!originals || originals->shape(0) == n_rows, "originals: one per row");
+        for (std::size_t row = 0; originals && row < n_rows; ++row) {
             const std::int64_t original = originals->data()[row];
             require(original >= 0 && original <= static_cast<std::int64_t>(row), "originals: come before their copies");
         }
-        std::size_t n_usable = 0;
-        for (std::size_t row = 0; row < table_.n_rows(); ++row) {
-            n_usable += target.data()[row] == target.data()[row];
-        }
+        const auto n_usable = static_cast<std::size_t>(
+            std::count_if(usable.data(), usable.data() + n_rows, [](std::uint8_t each) { return each != 0; }));
         require(n_sample >= 1 && 2 * n_sample <= n_usable, "n_sample: at least 1, and at most half the rows");
-        require(n_pairs >= 1 && n_pairs <= 10000 && min_samples_leaf >= 1, "1 to 10,000 pairs; leaves of 1 or more");
+        require(n_pairs >= 1 && n_pairs <= 10000, "1 to 10,000 pairs");
+        const nb::gil_scoped_release released;
+        samples_ = std::make_shared<paribus::TreeSamples>(
+            n_rows, usable.data(), originals ? originals->data() : nullptr, keys ? keys->data() : nullptr, n_pairs,
+            n_sample, seed, n_threads);
+    }
+
+    static Samples stored(std::size_t n_rows, const Input<std::uint32_t, 1> &rows, const Input<std::uint32_t, 1> &ends) {
+        require(ends.shape(0) >= 2 && ends.shape(0) % 2 == 0 && ends.shape(0) <= 20000, "1 to 10,000 pairs");
+        std::size_t begin = 0;
+        for (std::size_t tree = 0; tree < ends.shape(0); ++tree) {
+            const std::size_t end = ends.data()[tree];
+            require(begin <= end && end <= rows.shape(0), "ends: in ascending order");
+            for (std::size_t i = begin; i < end; ++i) {
+                require(rows.data()[i] < n_rows && (i == begin || rows.data()[i - 1] < rows.data()[i]),
+                        "samples: known rows in ascending order");
+            }
+            begin = end;
+        }
+        require(begin == rows.shape(0), "ends: the last one is the end of the rows");
+        Samples found;
+        found.samples_ =
+            std::make_shared<paribus::TreeSamples>(n_rows, rows.data(), ends.data(), ends.shape(0) / 2);
+        return found;
+    }
+
+    std::tuple<Output<std::uint32_t, 1>, Output<std::uint32_t, 1>> arrays() const {
+        const std::size_t n_trees = 2 * samples_->n_pairs();
+        auto ends = new_array<std::uint32_t, 1>({n_trees});
+        std::size_t n = 0;
+        for (std::size_t tree = 0; tree < n_trees; ++tree) {
+            n += samples_->sample(tree).size();
+            ends.data()[tree] = static_cast<std::uint32_t>(n);
+        }
+        auto rows = new_array<std::uint32_t, 1>({n});
+        std::uint32_t *to = rows.data();
+        for (std::size_t tree = 0; tree < n_trees; ++tree) {
+            to = std::copy(samples_->sample(tree).begin(), samples_->sample(tree).end(), to);
+        }
+        return {rows, ends};
+    }
+
+    const std::shared_ptr<const paribus::TreeSamples> &get() const { return samples_; }
+
+private:
+    Samples() = default;
+    std::shared_ptr<const paribus::TreeSamples> samples_;
+};
+
+/// Of one feature of a trend: whether it is categorical, limits, center and slope; and the amounts of categories.
+using TrendPart = std::tuple<std::uint16_t, double, double, double, double, std::optional<Input<double, 1>>>;
+
+class Target {
+public:
+    Target(const Input<double, 2> &rows, std::size_t column, double low, double high) : rows_(rows) {
+        require(column < rows.shape(1), "an unknown column");
+        require(rows.shape(0) < 0xffffffffu, "rows: below 4,294,967,295");
+        target_ = std::make_shared<paribus::TargetColumn>(rows.data(), rows.shape(0), rows.shape(1), column,
+                                                          paribus::Limits{low, high}, std::nullopt);
+    }
+
+    Target(const Input<double, 2> &rows, std::size_t column, double low, double high, double constant,
+           const std::vector<TrendPart> &parts, const Input<std::uint32_t, 1> &seen, const Input<double, 1> &divisors,
+           double lowest, double highest)
+        : rows_(rows) {
+        require(column < rows.shape(1), "an unknown column");
+        require(rows.shape(0) < 0xffffffffu, "rows: below 4,294,967,295");
+        paribus::Trend trend = {};
+        trend.constant = constant;
+        for (const auto &[feature, least, most, center, slope, amounts] : parts) {
+            require(feature < rows.shape(1), "an unknown feature");
+            trend.parts.push_back({feature, amounts.has_value(), {least, most}, center, slope, {}});
+            if (amounts) trend.parts.back().amounts.assign(amounts->data(), amounts->data() + amounts->shape(0));
+        }
+        require(seen.shape(0) == divisors.shape(0), "divisors: one per row seen");
+        trend.seen.assign(seen.data(), seen.data() + seen.shape(0));
+        trend.divisors.assign(divisors.data(), divisors.data() + divisors.shape(0));
+        trend.limits = {lowest, highest};
+        target_ = std::make_shared<paribus::TargetColumn>(rows.data(), rows.shape(0), rows.shape(1), column,
+                                                          paribus::Limits{low, high}, std::move(trend));
+    }
+
+    Output<double, 1> values() const {
+        auto found = new_array<double, 1>({target_->n_rows()});
+        const nb::gil_scoped_release released;
+        for (std::uint32_t row = 0; row < target_->n_rows(); ++row) found.data()[row] = (*target_)[row];
+        return found;
+    }
+
+    Output<double, 1> centers(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted) const {
+        require(rows.shape(1) == target_->n_features(), "rows: [row][feature] as fitted");
+        require(fitted.shape(0) == rows.shape(0), "fitted: one fitted row, or -1, for each row");
+        auto found = new_array<double, 1>({rows.shape(0)});
+        const nb::gil_scoped_release released;
+        for (std::size_t row = 0; row < rows.shape(0); ++row) {
+            require(fitted.data()[row] < static_cast<std::int64_t>(target_->n_rows()), "an unknown fitted row");
+            found.data()[row] = target_->center(rows.data() + row * rows.shape(1), fitted.data()[row]);
+        }
+        return found;
+    }
+
+    const std::shared_ptr<const paribus::TargetColumn> &get() const { return target_; }
+    const Input<double, 2> &rows() const { return rows_; }
+
+private:
+    Input<double, 2> rows_;
+    std::shared_ptr<const paribus::TargetColumn> target_;
+};
+
+/// A forest, packed; and as it was grown, until that is released.
+class Forest {
+public:
+    Forest(const FeatureTable &table, const Samples &samples, const Target &target,
+           const Input<std::uint16_t, 1> &features, std::size_t max_features, std::size_t min_samples_leaf,
+           std::uint64_t seed, std::size_t n_threads, const nb::object &progress)
+        : kinds_(table.get().kinds()), samples_(samples.get()), target_(target) {
+        const paribus::FeatureTable &core = table.get();
+        require(target.get()->n_rows() == core.n_rows() && samples_->n_rows() == core.n_rows(),
+                "target and samples: of the same table");
+        for (std::size_t tree = 0; tree < 2 * samples_->n_pairs(); ++tree) {
+            for (const std::uint32_t row : samples_->sample(tree)) {
+                require(!std::isnan((*target.get())[row]), "samples: rows that have a target");
+            }
+        }
+        require(max_features >= 1 && min_samples_leaf >= 1, "max_features and min_samples_leaf: at least 1");
         paribus::TreeParameters parameters;
         parameters.features.assign(features.data(), features.data() + features.shape(0));
+        require(parameters.features.size() < 8192, "features: below 8,192");
         for (const std::uint16_t feature : parameters.features) {
-            require(feature < table_.n_features(), "features: an unknown feature");
+            require(feature < kinds_->n_features(), "features: an unknown feature");
         }
-        require(max_features >= 1, "max_features: at least 1");
         parameters.max_features = max_features;
         parameters.min_samples_leaf = min_samples_leaf;
         const paribus::Tick tick = python_tick(progress);
-        const nb::gil_scoped_release released;
-        forest_ = std::make_unique<paribus::TableForest>(table_, parameters, target.data(),
-                                                         originals ? originals->data() : nullptr, n_pairs, n_sample,
-                                                         seed, n_threads, tick);
+        std::vector<std::uint8_t> bytes;
+        {
+            const nb::gil_scoped_release released;
+            const auto grown = std::make_shared<paribus::TableForest>(core, *samples_, *target.get(), parameters, seed,
+                                                                      n_threads, tick);
+            bytes = grown->pack(parameters.features);
+            grown_ = grown;
+        }
+        auto packed = new_array<std::uint8_t, 1>({bytes.size()});
+        std::copy(bytes.begin(), bytes.end(), packed.data());
+        packed_ = nb::cast<Input<std::uint8_t, 1>>(nb::cast(packed));
+        open();
+    }
+
+    Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target, const Input<std::uint8_t, 1> &packed)
+        : kinds_(kinds.get()), samples_(samples.get()), target_(target), packed_(packed) {
+        require(target.get()->n_rows() == samples_->n_rows(), "target and samples: of the same table");
+        require(reinterpret_cast<std::uintptr_t>(packed_.data()) % alignof(std::uint64_t) == 0, "packed: aligned");
+        open();
+    }
+
+    Input<std::uint8_t, 1> packed() const { return packed_; }
+    void release() { grown_.reset(); }
+
+    /// The forest in the form that suits so many rows.
+    std::shared_ptr<const paribus::LeafFinder> get(std::size_t n_rows, std::size_t n_threads) const {
+        if (grown_) return grown_;
+        if (n_rows < min_rows_to_unpack) return forest_;
+        return std::make_shared<paribus::TableForest>(*forest_, n_threads);
     }
 
     Output<double, 1> deviations(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
@@ -308,7 +518,7 @@ public:
         auto result = new_array<double, 1>({asked.n_rows});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        forest_->deviations(asked, result.data(), n_threads, tick);
+        paribus::find_deviations(asked, *get(asked.n_rows, n_threads), result.data(), n_threads, tick);
         return result;
     }
 
@@ -321,7 +531,8 @@ public:
         auto result = new_array<double, 1>({asked.n_rows});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        forest_->surprises(asked, values.data(), width, least_deviation, result.data(), n_threads, tick);
+        paribus::find_surprises(asked, *get(asked.n_rows, n_threads), values.data(), width, least_deviation,
+                                result.data(), n_threads, tick);
         return result;
     }
 
@@ -332,7 +543,7 @@ public:
         auto result = new_array<double, 2>({asked.n_rows, n});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        forest_->quantiles(asked, n, result.data(), n_threads, tick);
+        paribus::find_quantiles(asked, *get(asked.n_rows, n_threads), n, result.data(), n_threads, tick);
         return result;
     }
 
@@ -342,33 +553,49 @@ public:
         auto result = new_array<double, 2>({asked.n_rows, forest_->n_pairs()});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_atoms(asked, *forest_, result.data(), n_threads, tick);
+        paribus::find_atoms(asked, *get(asked.n_rows, n_threads), result.data(), n_threads, tick);
         return result;
     }
 
     Output<double, 1> weights(const Input<double, 1> &row, std::int64_t fitted) const {
-        require(row.shape(0) == table_.n_features(), "row: one value per feature");
-        require(fitted < static_cast<std::int64_t>(table_.n_rows()), "an unknown fitted row");
-        auto result = new_array<double, 1>({table_.n_rows()});
-        std::fill_n(result.data(), table_.n_rows(), 0.0);
-        forest_->add_weights({1, row.data(), &fitted}, 1.0, result.data());
+        require(row.shape(0) == kinds_->n_features(), "row: one value per feature");
+        require(fitted < static_cast<std::int64_t>(samples_->n_rows()), "an unknown fitted row");
+        auto result = new_array<double, 1>({samples_->n_rows()});
+        std::fill_n(result.data(), samples_->n_rows(), 0.0);
+        std::vector<std::uint32_t> rows;
+        for (std::size_t pair = 0; pair < forest_->n_pairs(); ++pair) {
+            rows.clear();
+            forest_->find_rows(pair, row.data(), fitted, rows);
+            const double weight = 1.0 / static_cast<double>(rows.size() * forest_->n_pairs());
+            for (const std::uint32_t each : rows) result.data()[each] += weight;
+        }
         return result;
     }
 
-    const paribus::TableForest &get() const { return *forest_; }
-
     paribus::AskedRows check(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted) const {
-        require(rows.shape(1) == table_.n_features(), "rows: [row][feature] as fitted");
+        require(rows.shape(1) == kinds_->n_features(), "rows: [row][feature] as fitted");
         require(fitted.shape(0) == rows.shape(0), "fitted: one fitted row, or -1, for each row");
         for (std::size_t i = 0; i < fitted.shape(0); ++i) {
-            require(fitted.data()[i] < static_cast<std::int64_t>(table_.n_rows()), "an unknown fitted row");
+            require(fitted.data()[i] < static_cast<std::int64_t>(samples_->n_rows()), "an unknown fitted row");
         }
         return {rows.shape(0), rows.data(), fitted.data()};
     }
 
 private:
-    const paribus::FeatureTable &table_;
-    std::unique_ptr<paribus::TableForest> forest_;
+    // Below, to unpack the forest takes longer than to follow the rows through the packed one.
+    static constexpr std::size_t min_rows_to_unpack = 2000;
+
+    void open() {
+        forest_ = std::make_shared<paribus::PackedForest>(*kinds_, *samples_, *target_.get(), packed_.data(),
+                                                          packed_.shape(0));
+    }
+
+    std::shared_ptr<const paribus::FeatureKinds> kinds_;
+    std::shared_ptr<const paribus::TreeSamples> samples_;
+    Target target_;
+    Input<std::uint8_t, 1> packed_;
+    std::shared_ptr<const paribus::PackedForest> forest_;
+    std::shared_ptr<const paribus::TableForest> grown_;
 };
 
 /// How a column is smoothed: everything that does not depend on the row.
@@ -415,11 +642,13 @@ std::tuple<Output<double, 1>, Output<double, 2>> column_evidence(
     require(!views.empty(), "one view or more");
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth;
+    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
     for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
         asked = forest->check(rows, fitted);
         require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
         require(share >= 0.0 && min_width > 0.0 && min_deviation > 0.0, "share: not below 0; least widths: above 0");
-        smooth.push_back({&forest->get(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
+        forests.push_back(forest->get(asked.n_rows, n_threads));
+        smooth.push_back({forests.back().get(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
     }
     require(values.shape(0) == asked.n_rows, "values: one per row");
     auto evidence = new_array<double, 1>({asked.n_rows});
@@ -467,17 +696,49 @@ NB_MODULE(_core, m) {
         .def("neighbors", &QcadEngine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1,
              "progress"_a = nb::none(), "Fitted rows, nearest first, and their distances.");
 
-    nb::class_<FeatureTable>(m, "FeatureTable", "A table that forests grow over: [feature][row].")
-        .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &>(), "columns"_a, "categorical"_a)
-        .def("match", &FeatureTable::match, "rows"_a,
-             "For each row, the first fitted row that equals it in all features, or -1.");
+    nb::class_<RowFinder>(m, "RowIndex", "Finds rows of a table by their values: [row][feature].")
+        .def(nb::init<const Input<double, 2> &, const std::optional<Input<std::uint32_t, 1>> &>(), "rows"_a,
+             "order"_a = nb::none())
+        .def("order", &RowFinder::order, "The rows in the order of their hashes, from which the index can be made again.")
+        .def("find", &RowFinder::find, "rows"_a, "For each row, the first one of the table that equals it, or -1.")
+        .def("find_all", &RowFinder::find_all, "For each row of the table, the first one that equals it.");
+
+    nb::class_<FeatureKinds>(m, "FeatureKinds", "Which features are categorical, and the bins of their categories.")
+        .def(nb::init<const Input<std::uint8_t, 1> &, const std::vector<Input<std::uint8_t, 1>> &>(), "categorical"_a,
+             "bins"_a)
+        .def("bins", &FeatureKinds::bins, "By feature, the bin of each category's code; empty for numbers.");
+
+    nb::class_<FeatureTable>(m, "FeatureTable", "A table that forests grow over: [row][feature].")
+        .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &>(), "rows"_a, "categorical"_a)
+        .def("kinds", &FeatureTable::feature_kinds, "What forests have to know about the features later.");
+
+    nb::class_<Samples>(m, "Samples", "The samples of pairs of trees, which have no row in common.")
+        .def(nb::init<const Input<std::uint8_t, 1> &, const std::optional<Input<std::int64_t, 1>> &, std::size_t,
+                      std::size_t, std::uint64_t, std::size_t, const std::optional<Input<std::uint64_t, 1>> &>(),
+             "usable"_a, "originals"_a, "n_pairs"_a, "n_sample"_a, "seed"_a, "n_threads"_a = 1, "keys"_a = nb::none())
+        .def_static("stored", &Samples::stored, "n_rows"_a, "rows"_a, "ends"_a,
+                    "The same again from what `arrays` gave.")
+        .def("arrays", &Samples::arrays, "The rows of one sample after the other, and where each ends.");
+
+    nb::class_<Target>(m, "Target", "The target of a forest: a column, or its distances from a trend.")
+        .def(nb::init<const Input<double, 2> &, std::size_t, double, double>(), "rows"_a, "column"_a, "low"_a, "high"_a)
+        .def(nb::init<const Input<double, 2> &, std::size_t, double, double, double, const std::vector<TrendPart> &,
+                      const Input<std::uint32_t, 1> &, const Input<double, 1> &, double, double>(),
+             "rows"_a, "column"_a, "low"_a, "high"_a, "constant"_a, "parts"_a, "seen"_a, "divisors"_a, "lowest"_a,
+             "highest"_a)
+        .def("values", &Target::values, "By row; NaN where it is missing.")
+        .def("centers", &Target::centers, "rows"_a, "fitted"_a,
+             "What the trend expects of rows; of fitted ones as if they had not been seen.");
 
     nb::class_<Forest>(m, "Forest", "A forest over all rows of a table, for one target.")
-        .def(nb::init<const FeatureTable &, const Input<double, 1> &, const Input<std::uint16_t, 1> &, std::size_t,
-                      std::size_t, std::size_t, std::size_t, std::uint64_t,
-                      const std::optional<Input<std::int64_t, 1>> &, std::size_t, const nb::object &>(),
-             "table"_a, "target"_a, "features"_a, "max_features"_a, "min_samples_leaf"_a, "n_pairs"_a, "n_sample"_a,
-             "seed"_a, "originals"_a = nb::none(), "n_threads"_a = 1, "progress"_a = nb::none(), nb::keep_alive<1, 2>())
+        .def(nb::init<const FeatureTable &, const Samples &, const Target &, const Input<std::uint16_t, 1> &,
+                      std::size_t, std::size_t, std::uint64_t, std::size_t, const nb::object &>(),
+             "table"_a, "samples"_a, "target"_a, "features"_a, "max_features"_a, "min_samples_leaf"_a, "seed"_a,
+             "n_threads"_a = 1, "progress"_a = nb::none())
+        .def(nb::init<const FeatureKinds &, const Samples &, const Target &, const Input<std::uint8_t, 1> &>(),
+             "kinds"_a, "samples"_a, "target"_a, "packed"_a)
+        .def("packed", &Forest::packed, "The forest as bytes.")
+        .def("release", &Forest::release, "Keeps the packed form only.")
         .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "The mean absolute deviation of the target in each row's distribution.")
         .def("surprises", &Forest::surprises, "rows"_a, "fitted"_a, "values"_a, "width"_a, "least_deviation"_a,
@@ -518,6 +779,39 @@ NB_MODULE(_core, m) {
         "atoms"_a, "scale"_a, "values"_a, "is_own"_a, "n_threads"_a = 1,
         "Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is "
         "one.");
+
+    m.def(
+        "checksum",
+        [](const Input<std::uint8_t, 1> &bytes) {
+            const nb::gil_scoped_release released;
+            return paribus::checksum(bytes.data(), bytes.shape(0));
+        },
+        "bytes"_a, "A checksum that finds damage, at several gigabytes per second.");
+
+    m.def(
+        "check_rows",
+        [](const Input<double, 2> &rows, const Input<std::uint8_t, 1> &is_number, const Input<double, 1> &n_codes,
+           double largest) {
+            const std::size_t n = rows.shape(1);
+            require(is_number.shape(0) == n && n_codes.shape(0) == n, "one per column");
+            const nb::gil_scoped_release released;
+            bool is_sound = true, is_quiet = true;
+            for (std::size_t i = 0; i < rows.shape(0); ++i) {
+                for (std::size_t f = 0; f < n; ++f) {
+                    const double value = rows.data()[i * n + f];
+                    if (std::isnan(value)) {
+                        is_quiet &= std::bit_cast<std::uint64_t>(value) >> 51 == 0xfff;
+                    } else if (is_number.data()[f] != 0) {
+                        is_sound &= std::fabs(value) <= largest;
+                    } else {
+                        is_sound &= value >= 0.0 && value < n_codes.data()[f] && value == std::floor(value);
+                    }
+                }
+            }
+            return std::make_tuple(is_sound, is_quiet);
+        },
+        "rows"_a, "is_number"_a, "n_codes"_a, "largest"_a,
+        "Whether all numbers are within range and all categories codes; and whether all NaN are quiet and positive.");
 
     m.def("kernel", [] { return std::string(paribus::kernel().name); }, "The build of the hot loops in use.");
     m.def("kernels", &kernel_names, "The builds that this machine can run, the fastest last.");

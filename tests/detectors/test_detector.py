@@ -162,8 +162,9 @@ def test_behavior_defaults_to_every_other_number(make: DetectorClass) -> None:
 def test_dates_are_context_like_numbers(make: DetectorClass) -> None:
     """Tests that a date works as context and gives the scores of the same timestamps as numbers."""
     frame = mixed_table(missing=0.0)
-    expected = quick(make, CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_
-    dated = frame.assign(age=pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"], unit="D"))
+    dated = frame.assign(age=pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["age"].round(), unit="D"))
+    microseconds = frame.assign(age=(dated["age"] - pd.Timestamp(0)) / pd.Timedelta("1us"))
+    expected = quick(make, CONTEXT, BEHAVIOR).fit(microseconds).anomaly_scores_
     polars = pl.from_dict({name: dated[name].tolist() for name in dated.columns})
     for table in (dated, polars):
         np.testing.assert_allclose(quick(make, CONTEXT, BEHAVIOR).fit(table).anomaly_scores_, expected)
@@ -173,9 +174,10 @@ def test_dates_are_context_like_numbers(make: DetectorClass) -> None:
 def test_named_numbers_count_as_categories(make: DetectorClass) -> None:
     """Tests that numbers in `categorical` columns are compared as categories."""
     frame = mixed_table(missing=0.0)
-    coded = frame.assign(site=frame["site"].map({"east": 7, "north": 1000, "south": 1001}))
+    coded = frame.assign(site=frame["site"].map({"east": 1000, "north": 1001, "south": 7000}))
     as_codes = quick(make, CONTEXT, BEHAVIOR, categorical=["site"]).fit(coded).anomaly_scores_
-    np.testing.assert_array_equal(as_codes, quick(make, CONTEXT, BEHAVIOR).fit(frame).anomaly_scores_)
+    as_text = coded.assign(site=coded["site"].astype(str))
+    np.testing.assert_array_equal(as_codes, quick(make, CONTEXT, BEHAVIOR).fit(as_text).anomaly_scores_)
     assert not np.array_equal(as_codes, quick(make, CONTEXT, BEHAVIOR).fit(coded).anomaly_scores_)
 
 

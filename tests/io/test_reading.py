@@ -171,7 +171,8 @@ def test_sources_that_are_not_files_give_one_sentence(tmp_path: Path, monkeypatc
     (tmp_path / "days.csv").write_text(CSV)
     with pytest.raises(FileNotFoundError, match=r"there is no file .*dais.csv: did you mean .*days.csv\?"):
         read(str(tmp_path / "dais.csv"))
-    with pytest.raises(ValueError, match=r"is a folder"):
+    (tmp_path / "days.jsonl").write_text('{"a": 1}\n')
+    with pytest.raises(ValueError, match=r"is a folder, and its files are not parts of one table: days.jsonl has"):
         read(str(tmp_path))
     for url in ("https://example.org/t.csv", "s3://bucket/t.parquet", "file:///etc/passwd"):
         with pytest.raises(ValueError, match=r"is a URL, and paribus does not download tables"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from paribus.io.reading import Wanted, read
+from paribus.io.reading import ReadTable, Wanted, open_stream, read
 from tests.io.test_reading import plain
 
 
@@ -101,10 +102,16 @@ def test_databases_need_an_extra(database: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_parquet_needs_no_dataframe_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Parquet is read and written without pandas, polars or pyarrow."""
-    from paribus.io.writing import write_columns
+    from paribus.io.writing import append_columns
 
     for module in ("pandas", "polars", "pyarrow"):
         monkeypatch.setitem(sys.modules, module, None)
     columns = {"x": np.array([1.0, np.nan]), "s": np.array(["a", None], dtype=object)}
-    write_columns(tmp_path / "t.parquet", columns)
-    assert plain(read(str(tmp_path / "t.parquet"))) == {"x": [1.0, None], "s": ["a", None]}
+    with append_columns(tmp_path / "t.parquet", columns) as append:
+        append(columns)
+        append(columns)
+    expected = {"x": [1.0, None, 1.0, None], "s": ["a", None, "a", None]}
+    assert plain(read(str(tmp_path / "t.parquet"))) == expected
+    with ExitStack() as stack:
+        batches = list(open_stream(str(tmp_path / "t.parquet"), stack).batches())
+    assert [plain(ReadTable("t", batch, 4)) for batch in batches] == [expected]

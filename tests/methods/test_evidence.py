@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paribus import _core
-from paribus._core import FeatureTable, Forest, Smoothing, column_evidence
+from paribus._core import Forest, Samples, Smoothing, column_evidence
 from paribus.methods.density import ColumnShape
 from tests.oracles import evidence as oracle
+from tests.support.forests import grow_forest
 
 Array = np.ndarray[Any, Any]
 
@@ -42,7 +43,7 @@ class Case:
         if n_rows > 20 and seed % 2:
             columns[:, 4], target[4] = columns[:, 3], target[3]
         self.target = target
-        self.table = FeatureTable(columns, np.array([0, 0, 1], dtype=np.uint8))
+        self.columns, self.categorical = columns, np.array([0, 0, 1], dtype=np.uint8)
         self.rows = np.ascontiguousarray(columns.T)
         self.trend = np.nan_to_num(0.5 * columns[0]) if kind != "huge" else 1e200 * columns[0]
         self.fitted = np.where(np.arange(n_rows) % 3 == 0, -1, np.arange(n_rows))
@@ -54,7 +55,9 @@ class Case:
     def forest(self, target: Array, n_pairs: int, n_threads: int = 1) -> Forest:
         n_sample = max(1, int((~np.isnan(target)).sum()) // 2)
         features = np.arange(3, dtype=np.uint16)
-        return Forest(self.table, target, features, 3, 2, n_pairs, n_sample, self.seed, n_threads=n_threads)
+        return grow_forest(
+            self.columns, self.categorical, target, features, 3, 2, n_pairs, n_sample, self.seed, None, n_threads
+        )
 
     def atoms(self, target: Array, row: int) -> list[float]:
         """What the oracle takes from each tree: pairs do not depend on how many there are, so forests differ by one."""
@@ -129,8 +132,8 @@ def test_a_value_that_nearly_all_comparable_rows_have_has_no_evidence() -> None:
     random = np.random.default_rng(0)
     for common, width in random.uniform([-100, 0.5], [100, 2.0], (50, 2)).tolist():
         target = np.where(np.arange(100) < 95, common, common + 10.0)
-        table = FeatureTable(random.normal(size=(1, 100)), np.zeros(1, dtype=np.uint8))
-        forest = Forest(table, target, np.zeros(1, dtype=np.uint16), 1, 30, 16, 50, 0)
+        one, numbers = np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint8)
+        forest = grow_forest(random.normal(size=(1, 100)), numbers, target, one, 1, 30, 16, 50, 0)
         smoothing = Smoothing("plain", 0.0, 1.0, 0.25, SURPRISE_WIDTH, 1.0, TAIL_PROBABILITY)
         rows, fitted = np.zeros((1, 1)), np.array([-1])
         found, _ = column_evidence([(forest, None, 1.0, width, 0.5)], smoothing, rows, fitted, np.array([common]))
@@ -243,11 +246,9 @@ def test_wrong_smoothing_is_refused(changes: Any) -> None:
 
 def test_originals_come_before_their_copies() -> None:
     """Tests that a forest refuses originals that are not rows, or follow their copies."""
-    case = Case(0, 30, "normal")
-    features = np.arange(3, dtype=np.uint16)
     for wrong in (np.arange(30) + 1, np.arange(29), np.arange(30) - 1):
         with pytest.raises(ValueError, match="originals"):
-            Forest(case.table, case.target, features, 3, 2, 2, 5, 0, wrong)
+            Samples(np.ones(30, dtype=np.uint8), wrong, 2, 5, 0)
 
 
 def test_no_tree_that_is_asked_about_a_row_has_seen_a_copy_of_it() -> None:
@@ -257,7 +258,8 @@ def test_no_tree_that_is_asked_about_a_row_has_seen_a_copy_of_it() -> None:
     originals = np.arange(60)
     originals[[10, 20, 30]] = 5
     originals[41] = 40
-    forest = Forest(case.table, target, np.arange(3, dtype=np.uint16), 3, 2, 8, 30, 0, originals)
+    features = np.arange(3, dtype=np.uint16)
+    forest = grow_forest(case.columns, case.categorical, target, features, 3, 2, 8, 30, 0, originals)
     for group in ([5, 10, 20, 30], [40, 41]):
         for row in group:
             weights = forest.weights(case.rows[row], row)

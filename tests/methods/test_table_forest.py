@@ -13,6 +13,7 @@ from paribus import _core
 from paribus._core import FeatureTable, Forest
 from tests.oracles import forest as oracle
 from tests.oracles.forest import student
+from tests.support.forests import grow_forest
 
 Array = np.ndarray[Any, Any]
 
@@ -45,7 +46,7 @@ def make_forest(columns: Array, categorical: Array, target: Array, **changes: An
         "n_sample": n_usable // 2,
         "seed": 0,
     }
-    return Forest(FeatureTable(columns, categorical), target, **(settings | changes))
+    return grow_forest(columns, categorical, target, **(settings | changes))
 
 
 def weights_of(forest: Forest, rows: Array, fitted: Array) -> Array:
@@ -274,4 +275,4 @@ def test_wrong_rows_are_refused() -> None:
         forest.deviations(np.zeros((1, 4)), np.array([100]))
     columns[3, 0] = -1.0
     with pytest.raises(ValueError, match="no code"):
-        FeatureTable(columns, categorical)
+        FeatureTable(np.ascontiguousarray(columns.T), categorical)

@@ -43,8 +43,13 @@ def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) ->
     write_members(model, with_header(members_of(saved), format="another"))
     with pytest.raises(ValueError, match=r"is not a model saved by paribus"):
         load(model)
-    write_members(model, with_header(members_of(saved), version=2, paribus="9.1"))
+    write_members(model, with_header(members_of(saved), version=3, paribus="9.1"))
     with pytest.raises(ValueError, match=r"was saved by a newer paribus \(9.1\)"):
+        load(model)
+    write_members(model, with_header(members_of(saved), version=1))
+    with pytest.raises(
+        ValueError, match=r"^m.paribus is a model of version 1, which this paribus no longer reads: fit"
+    ):
         load(model)
     with pytest.raises(IsADirectoryError, match=r"is a folder"):
         load(model.parent)
@@ -80,7 +85,7 @@ def test_truncation_and_flipped_bits_are_errors(model: Path, saved: bytes) -> No
             continue
         # The flipped bit has no meaning, such as one in a date: zip has a checksum for everything else.
         assert same(loaded._fitted.judged.partial, sound._fitted.judged.partial)
-        assert same(loaded._fitted.table.all_context, sound._fitted.table.all_context)
+        assert same(loaded._fitted.table.rows, sound._fitted.table.rows)
 
 
 ABSURD: dict[str, dict[str, Any]] = {
@@ -157,15 +162,18 @@ def test_changes_by_hand_are_errors(model: Path, saved: bytes) -> None:
     """Tests that neither the rows nor the header can be changed, even to valid values."""
     members = members_of(saved)
     header = json.loads(members["header.json"])
-    backwards = np.load(io.BytesIO(members["behavior.npy"]))[::-1]
+    backwards = np.load(io.BytesIO(members["rows.npy"]))[::-1]
     for changed in (
-        members | {"behavior.npy": npy(np.ascontiguousarray(backwards))},
-        members | {"behavior.npy": members["reach.npy"], "reach.npy": members["behavior.npy"]},
+        members | {"rows.npy": npy(np.ascontiguousarray(backwards))},
+        members | {"rows.npy": members["reach.npy"], "reach.npy": members["rows.npy"]},
+        members | {"more.npy": members["reach.npy"]},
         with_header(members, threshold=header["threshold"] + 1),
         with_header(members, digest=None),
     ):
         write_unsealed(model, changed)
-        with pytest.raises(ValueError, match=r"^m.paribus is damaged: it was changed after it was saved$"):
+        with pytest.raises(
+            ValueError, match=r"^m.paribus is damaged: [a-z ]* (after it was|that were|as it was) saved$"
+        ):
             load(model)
     # The order of the parts does not matter.
     write_unsealed(model, {name: members[name] for name in reversed(members)})
@@ -179,18 +187,19 @@ def test_absurd_arrays_are_errors(model: Path, saved: bytes) -> None:
     arrays = {
         name.removesuffix(".npy"): np.load(io.BytesIO(data)) for name, data in members.items() if name != "header.json"
     }
-    context, order, ties = arrays["context"], arrays["feature_order"], arrays["tie_order"]
-    bad_code, huge = context.copy(), context.copy()
+    rows, order, ties = arrays["rows"], arrays["feature_order"], arrays["tie_order"]
+    bad_code, huge = rows.copy(), rows.copy()
     bad_code[0, 2], huge[0, 0] = 17.0, 1e300
-    half = context.copy()
+    half = rows.copy()
     half[0, 2] = 0.5
     bad_order = order.copy()
     bad_order[0, 0, 0] = 60_000
     bad_ends = arrays["column_6.ends"].copy()
     bad_ends[3] = 10**12
     cases: dict[str, Any] = {
-        "context": [bad_code, huge, half, context[:, :2], context[:5], context.astype(np.float32), context.ravel()],
-        "behavior": [arrays["behavior"][:, :1], np.full_like(arrays["behavior"], np.inf)],
+        "rows": [
+            bad_code, huge, half, rows[:, :2], rows[:5], rows.astype(np.float32), rows.ravel(), np.full_like(rows, np.inf),
+        ],
         "tie_order": [ties * 0, ties + 1, ties.astype(np.int64)],
         "multiplicities": [
             np.zeros((8, 3), np.uint8), np.ones((40, 3), np.uint8), np.ones((8, 0), np.uint8), np.ones(8, np.uint8),
@@ -343,14 +352,20 @@ def _at(part: Any, place: list[Any]) -> Any:
 
 
 def test_absurd_arrays_of_conditional_surprise_are_errors(surprise_members: Members, tmp_path: Path) -> None:
-    """Tests that distances, kinds and p-values of other shapes, other types, or out of range are errors."""
+    """Tests that arrays of other shapes, other types, or out of range are errors."""
     path = tmp_path / "m.paribus"
-    distances = np.load(io.BytesIO(surprise_members["distances_0.npy"]))
-    kinds = np.load(io.BytesIO(surprise_members["kinds.npy"]))
-    cells = np.load(io.BytesIO(surprise_members["cell_p_values.npy"]))
+    arrays = {name[:-4]: np.load(io.BytesIO(data)) for name, data in surprise_members.items() if name != "header.json"}
+    kinds, cells, leverage, order = (arrays[name] for name in ("kinds", "cell_p_values", "leverage_0", "order"))
+    seen, sample = arrays["leverage_rows_0"], arrays["sample_rows_0"]
+    ends, bins = arrays["sample_ends_0"], arrays["bins_2"]
     cases: dict[str, Any] = {
-        "distances_0": [distances * np.nan, distances[:5], distances.astype(np.float32)],
-        "behavior": [np.full((40, 2), np.nan)],
+        "leverage_0": [leverage * np.nan, leverage[:5], leverage.astype(np.float32), -leverage],
+        "leverage_rows_0": [seen[:5], seen.astype(np.int64)],
+        "order": [order * 0, order + 1, order[:5], order.astype(np.int64)],
+        "index": [order + 1, order[:5], order.astype(np.int64)],
+        "sample_rows_0": [sample[:-1], sample[::-1].copy(), sample + 1000, sample.astype(np.int64)],
+        "sample_ends_0": [ends[:-1], ends[::-1].copy(), ends + 1, ends * 0, ends[:0]],
+        "bins_2": [bins[None, :]],
         "kinds": [kinds + 3, kinds[:5], kinds.astype(np.int64)],
         "cell_p_values": [cells + 1.0, -cells, cells[:, :1], cells.astype(np.float32)],
         "cell_p_values_given_all": [cells + 1.0, -cells, cells[:5]],
@@ -360,7 +375,7 @@ def test_absurd_arrays_of_conditional_surprise_are_errors(surprise_members: Memb
             write_members(path, surprise_members | {f"{name}.npy": npy(wrong)})
             with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
                 load(path)
-    for name in ("distances_0", "kinds", "cell_p_values", "cell_p_values_given_all"):
+    for name in arrays:
         write_members(path, {each: data for each, data in surprise_members.items() if each != f"{name}.npy"})
         with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
             load(path)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from paribus.persistence.archive import _read_array, digest
+from paribus.persistence.archive import _read_array, describe, digest
 from tests.support.tables import mixed_table
 
 Members = dict[str, bytes]
@@ -37,13 +37,16 @@ def members_of(data: bytes) -> Members:
 
 
 def sealed(members: Members) -> Members:
-    """The parts with a matching digest, as if they had been saved like this."""
+    """The parts with matching checksums and a matching digest, as if they had been saved like this."""
     try:
         header = json.loads(members["header.json"])
         arrays = {
-            name.removesuffix(".npy"): _read_array(data, name) for name, data in members.items() if name[-4:] == ".npy"
+            name.removesuffix(".npy"): _read_array(data, 0, len(data), name)
+            for name, data in members.items()
+            if name[-4:] == ".npy"
         }
-        header["digest"] = digest(header, arrays)
+        header["arrays"] = describe(arrays, lambda name: name.startswith("forest_"))
+        header["digest"] = digest(header)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return members
     return members | {"header.json": json.dumps(header).encode()}

@@ -5,16 +5,15 @@
 #include <limits>
 #include <memory>
 
-#include "common/parallel.hpp"
 #include "kernels/kernel.hpp"
 #include "kernels/smooth_density.hpp"
+#include "surprise/distributions.hpp"
 #include "surprise/student.hpp"
 
 namespace paribus {
 
 namespace {
 
-constexpr std::size_t rows_per_block = 2048;
 // Densities are compared at the atoms of every other tree.
 constexpr std::size_t atoms_per_place = 2;
 constexpr std::size_t lot = WeightedSteps::lot;
@@ -46,10 +45,10 @@ public:
 
     /// @param leaves [view] of [pair], `stride` apart
     double evidence(std::size_t row, std::int64_t fitted, double value, const TableTree::Leaf *const *leaves,
-                    std::size_t stride) {
+                    std::size_t stride, const std::vector<LeafFinder::Scratch> &found) {
         const double at = parameters_.shape.transformed(value);
         const double finest = parameters_.resolution * parameters_.shape.slope(value);
-        const double unit = collect(row, fitted, leaves, stride, finest);
+        const double unit = collect(row, fitted, leaves, stride, found, finest);
         // Distances from one of the atoms, in kernel widths, are neither too large nor too small for single precision.
         const double origin = exact_[0];
         for (std::size_t i = 0; i < n_atoms_; ++i) atoms_[i] = static_cast<float>((exact_[i] - origin) / unit);
@@ -72,7 +71,7 @@ public:
 private:
     /// Fills in atoms, and widths and weights in units of the first view's kernel width, which is returned.
     double collect(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves, std::size_t stride,
-                   double finest) {
+                   const std::vector<LeafFinder::Scratch> &found, double finest) {
         std::size_t n = 0;
         double unit = 0.0;
         for (std::size_t v = 0; v < views_.size(); ++v) {
@@ -82,9 +81,9 @@ private:
             double mean = 0.0;
             for (std::size_t pair = 0; pair < n_pairs; ++pair) {
                 const TableTree::Leaf &leaf = leaves[v][pair * stride];
-                const std::int32_t *members = view.forest->members(pair, fitted, leaf);
+                const std::int32_t *members = view.forest->members(pair, fitted, leaf, found[v]);
                 const std::int32_t step = order_statistic(members, leaf.n_rows, pair, n_pairs);
-                exact_[n] = parameters_.shape.transformed(center + view.forest->value_at(step));
+                exact_[n] = parameters_.shape.transformed(center + view.forest->grid().value_at(step));
                 mean += exact_[n++];
             }
             const double n_own = static_cast<double>(n - first);
@@ -142,21 +141,6 @@ private:
     std::vector<std::pair<float, double>> order_;
 };
 
-template <typename Work>
-void for_each_block(std::size_t n_rows, std::size_t n_threads, const TableForest::Tick &on_tick,
-                    const Work &make_work) {
-    const std::size_t n_blocks = (n_rows + rows_per_block - 1) / rows_per_block;
-    for_each_item(
-        n_blocks, n_threads,
-        [&](const std::atomic<bool> &) -> std::function<void(std::size_t)> {
-            return [work = make_work(), n_rows](std::size_t block) {
-                const std::size_t begin = block * rows_per_block;
-                work(begin, std::min(begin + rows_per_block, n_rows));
-            };
-        },
-        [&](std::size_t n_done) { on_tick(std::min(n_done * rows_per_block, n_rows)); });
-}
-
 }  // namespace
 
 double ColumnShape::transformed(double value) const {
@@ -184,22 +168,25 @@ double ColumnShape::slope(double value) const {
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, std::size_t n_threads,
-                   const TableForest::Tick &on_tick) {
+                   const Tick &on_tick) {
     struct Scratch {
-        TableForest::LeafScratch finding;
+        std::vector<LeafFinder::Scratch> finding;
         std::vector<std::vector<TableTree::Leaf>> leaves;
-        TableForest::Distribution distribution;
+        Distribution distribution;
         RowEvidence row_evidence;
     };
     const std::size_t n_views = views.size();
     const Kernel &with = kernel();
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
         auto scratch = std::make_shared<Scratch>(Scratch{{}, {}, {}, RowEvidence(views, parameters)});
-        for (const SmoothView &view : views) scratch->leaves.emplace_back(view.forest->n_pairs() * rows_per_block);
+        scratch->finding.resize(n_views);
+        for (const SmoothView &view : views) {
+            scratch->leaves.emplace_back(view.forest->n_pairs() * std::min(rows.n_rows, rows_per_block));
+        }
         return [&, scratch](std::size_t begin, std::size_t end) {
             const std::size_t stride = end - begin;
             for (std::size_t v = 0; v < n_views; ++v) {
-                views[v].forest->find_leaves(rows, begin, end, scratch->finding, scratch->leaves[v].data());
+                views[v].forest->find_leaves(rows, begin, end, scratch->finding[v], scratch->leaves[v].data());
             }
             std::vector<const TableTree::Leaf *> leaves(n_views);
             for (std::size_t row = begin; row < end; ++row) {
@@ -211,32 +198,34 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
                 }
                 for (std::size_t v = 0; v < n_views; ++v) {
                     const SmoothView &view = views[v];
+                    prefetch_later(rows, *view.forest, scratch->leaves[v].data(), begin, end, row);
                     leaves[v] = scratch->leaves[v].data() + row - begin;
-                    const WeightedSteps distribution =
-                        scratch->distribution.gather(*view.forest, rows.fitted[row], leaves[v], stride);
+                    const WeightedSteps distribution = scratch->distribution.gather(
+                        *view.forest, rows.fitted[row], leaves[v], stride, scratch->finding[v]);
                     const double away = view.centers == nullptr ? value : value - view.centers[row];
-                    const double per_unit = view.forest->steps_per_unit();
+                    const double per_unit = view.forest->grid().steps_per_unit;
                     const double scale = parameters.surprise_width *
                                          std::max(with.mean_deviation(distribution), view.min_deviation * per_unit);
                     surprises[row * n_views + v] =
-                        surprise(with.student_sum(distribution, view.forest->place_of(away), scale), scale / per_unit);
+                        surprise(with.student_sum(distribution, view.forest->grid().place_of(away), scale), scale / per_unit);
                 }
-                evidence[row] = scratch->row_evidence.evidence(row, rows.fitted[row], value, leaves.data(), stride);
+                evidence[row] = scratch->row_evidence.evidence(row, rows.fitted[row], value, leaves.data(), stride,
+                                                               scratch->finding);
             }
         };
     });
 }
 
-void find_atoms(const AskedRows &rows, const TableForest &forest, double *atoms, std::size_t n_threads,
-                const TableForest::Tick &on_tick) {
+void find_atoms(const AskedRows &rows, const LeafFinder &forest, double *atoms, std::size_t n_threads,
+                const Tick &on_tick) {
     struct Scratch {
-        TableForest::LeafScratch finding;
+        LeafFinder::Scratch finding;
         std::vector<TableTree::Leaf> leaves;
     };
     const std::size_t n_pairs = forest.n_pairs();
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
         auto scratch = std::make_shared<Scratch>();
-        scratch->leaves.resize(n_pairs * rows_per_block);
+        scratch->leaves.resize(n_pairs * std::min(rows.n_rows, rows_per_block));
         return [&, scratch](std::size_t begin, std::size_t end) {
             const std::size_t stride = end - begin;
             forest.find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
@@ -244,8 +233,8 @@ void find_atoms(const AskedRows &rows, const TableForest &forest, double *atoms,
                 double *to = atoms + row * n_pairs;
                 for (std::size_t pair = 0; pair < n_pairs; ++pair) {
                     const TableTree::Leaf &leaf = scratch->leaves[pair * stride + row - begin];
-                    const std::int32_t *members = forest.members(pair, rows.fitted[row], leaf);
-                    *to++ = forest.value_at(order_statistic(members, leaf.n_rows, pair, n_pairs));
+                    const std::int32_t *members = forest.members(pair, rows.fitted[row], leaf, scratch->finding);
+                    *to++ = forest.grid().value_at(order_statistic(members, leaf.n_rows, pair, n_pairs));
                 }
             }
         };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "surprise/table_forest.hpp"
+#include "surprise/leaf_finder.hpp"
 
 namespace paribus {
 
@@ -19,7 +19,7 @@ struct ColumnShape {
 
 /// One view of a column given others: a forest, and how its distributions are smoothed.
 struct SmoothView {
-    const TableForest *forest;
+    const LeafFinder *forest;
     /// What to add to the targets of each row's distribution; null: nothing.
     const double *centers;
     /// How much the view counts; those of all views sum to 1.
@@ -48,11 +48,11 @@ struct EvidenceParameters {
 /// @param surprises [row][view]: minus the logarithm of the density at the value
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, std::size_t n_threads,
-                   const TableForest::Tick &on_tick);
+                   const Tick &on_tick);
 
 /// Values that represent the distribution of each row, all alike: [row][n_pairs]. From each tree an order statistic of
 /// the row's leaf, at levels that are evenly spaced over the trees.
-void find_atoms(const AskedRows &rows, const TableForest &forest, double *atoms, std::size_t n_threads,
-                const TableForest::Tick &on_tick);
+void find_atoms(const AskedRows &rows, const LeafFinder &forest, double *atoms, std::size_t n_threads,
+                const Tick &on_tick);
 
 }  // namespace paribus

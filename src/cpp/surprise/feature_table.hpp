@@ -2,13 +2,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "common/context.hpp"
+#include "common/row_index.hpp"
 
 namespace paribus {
 
-/// A table as trees over all of its rows see it: each value as it is, as its rank, and as one of at most 256 bins.
+/// What trees have to know about the features of rows that go down them.
+struct FeatureKinds {
+    std::vector<FeatureKind> kinds;
+    /// By feature, and by code of categories: the bin. Empty for numbers.
+    std::vector<std::vector<std::uint8_t>> bin_of_code;
+
+    std::size_t n_features() const { return kinds.size(); }
+    bool is_categorical(std::size_t feature) const { return kinds[feature] == FeatureKind::categorical; }
+};
+
+/// A table as trees over all of its rows see it: each value as its rank, and as one of at most 256 bins.
 class FeatureTable {
 public:
     static constexpr std::size_t n_bins = 256;
@@ -17,30 +29,31 @@ public:
 
     struct Column {
         FeatureKind kind;
-        /// By row; a category is its code, 0, 1, ...; NaN where there is none.
-        std::vector<double> values;
-        /// By row: the place of the value among the distinct ones. Unspecified where it is missing, and for categories.
+        /// By row: the value; a category is its code, 0, 1, ...; NaN where there is none.
+        Strided values;
+        /// By row: the place of the value among the distinct ones. Unspecified where it is missing; none for categories.
         std::vector<std::uint32_t> ranks;
+        std::size_t n_distinct;
         /// By row. Those of numbers ascend with the value. The rarest categories share one if there are too many.
         std::vector<std::uint8_t> bins;
-        /// By rank.
-        std::vector<double> distinct;
-        /// By bin of numbers: the rank of its last value.
-        std::vector<std::uint32_t> last_rank;
-        /// By code of categories: the bin.
-        std::vector<std::uint8_t> bin_of_code;
-        bool has_missing;
+        /// By bin of numbers: its lowest and its highest value.
+        std::vector<double> lowest, highest;
+
+        /// Bins of numbers, without the one of missing values.
+        std::size_t n_bins() const { return lowest.size(); }
     };
 
-    /// @param columns [feature][row]
-    FeatureTable(std::size_t n_rows, const std::vector<FeatureKind> &kinds, const double *columns);
+    /// @param rows [row][feature]; must outlive the table
+    FeatureTable(std::size_t n_rows, const std::vector<FeatureKind> &kinds, const double *rows);
 
     std::size_t n_rows() const { return n_rows_; }
-    std::size_t n_features() const { return columns_.size(); }
+    /// Forests keep it for longer than the table.
+    const std::shared_ptr<const FeatureKinds> &kinds() const { return kinds_; }
     const Column &column(std::size_t feature) const { return columns_[feature]; }
 
 private:
     std::size_t n_rows_;
+    std::shared_ptr<const FeatureKinds> kinds_;
     std::vector<Column> columns_;
 };
 

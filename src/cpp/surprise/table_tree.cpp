@@ -2,309 +2,262 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
-#include "common/random.hpp"
+#include "surprise/subtree_grower.hpp"
 
 namespace paribus {
 
-namespace {
-
-// Sorting the values of a node with fewer rows costs less than counting them into bins, and is exact.
-constexpr std::size_t few_rows = 192;
-
-struct Sum {
-    std::int64_t target = 0;
-    std::int64_t count = 0;
-};
-
-Sum operator+(const Sum &a, const Sum &b) { return {a.target + b.target, a.count + b.count}; }
-Sum operator-(const Sum &a, const Sum &b) { return {a.target - b.target, a.count - b.count}; }
-
-}  // namespace
-
+/// Grows the upper part of a tree, whose nodes have many rows: these are counted into bins.
 class TreeGrower {
 public:
-    TreeGrower(TableTree &tree, const FeatureTable &table, const TreeParameters &parameters, const std::int32_t *target,
-               std::uint64_t seed)
+    TreeGrower(TableTree &tree, const FeatureTable &table, const TreeParameters &parameters,
+               const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed)
         : tree_(tree),
-          table_(table),
           parameters_(parameters),
-          target_(target),
-          random_(seed),
-          features_(parameters.features) {}
+          sample_(table, parameters.features, sample, target),
+          draw_(parameters.features.size(), parameters.max_features, seed),
+          positions_(sample.size()),
+          packed_targets_(sample.size()),
+          right_(sample.size()) {
+        std::iota(positions_.begin(), positions_.end(), 0);
+        tree.members_.resize(sample.size());
+    }
 
     void grow() {
         tree_.nodes_.resize(1);
-        std::vector<Range> todo = {{0, 0, static_cast<std::uint32_t>(tree_.rows_.size())}};
+        Root all = {0, 0, static_cast<std::uint32_t>(positions_.size()), false, {}};
+        for (const std::uint32_t position : positions_) all.whole = all.whole + Sum{sample_.targets()[position], 1};
+        std::vector<Root> todo = {all}, roots;
         while (!todo.empty()) {
-            const Range range = todo.back();
+            Root node = todo.back();
             todo.pop_back();
-            if (!find_split(range)) {
-                tree_.nodes_[range.node] = {std::numeric_limits<double>::infinity(), range.node, 0, true, false};
-                tree_.leaves_.resize(tree_.nodes_.size());
-                tree_.leaves_[range.node] = {range.begin, range.end - range.begin};
+            const bool is_small = node.end - node.begin <= SubtreeGrower::max_rows;
+            if (is_small || !find_split(node)) {
+                node.is_leaf = !is_small;
+                roots.push_back(node);
                 continue;
             }
             const auto left = static_cast<std::uint32_t>(tree_.nodes_.size());
             tree_.nodes_.resize(left + 2);
-            const std::uint32_t middle = carry_out(range, left);
-            todo.push_back({left + 1, middle, range.end});
-            todo.push_back({left, range.begin, middle});
+            const std::uint32_t middle = carry_out(node, left);
+            todo.push_back({left + 1, middle, node.end, false, node.whole - best_.left});
+            todo.push_back({left, node.begin, middle, false, best_.left});
         }
+        SubtreeGrower(tree_, sample_, parameters_.min_samples_leaf, draw_, roots, positions_).grow();
     }
 
 private:
-    struct Range {
-        std::uint32_t node, begin, end;
-    };
+    using Root = SubtreeGrower::Root;
 
-    struct Split {
-        double gain;
-        std::uint16_t feature;
-        double threshold;
+    struct Best {
+        std::size_t slot;
+        /// Of numbers: the last bin that goes left, and the next one that has rows.
+        std::size_t low, high;
         bool missing_left;
+        Sum left;
         TableTree::BinSet set;
     };
 
-    bool find_split(const Range &range) {
-        const std::size_t n = range.end - range.begin;
-        if (n < 2 * parameters_.min_samples_leaf) return false;
-        rows_ = tree_.rows_.data() + range.begin;
-        n_rows_ = n;
-        whole_ = {0, static_cast<std::int64_t>(n)};
-        bool is_constant = true;
-        for (std::size_t i = 0; i < n; ++i) {
-            whole_.target += target_[rows_[i]];
-            is_constant = is_constant && target_[rows_[i]] == target_[rows_[0]];
-        }
-        if (is_constant) return false;
-        mean_ = static_cast<double>(whole_.target) / static_cast<double>(n);
-        best_.gain = 0.0;
-        for (std::size_t tried = 0, place = 0; tried < parameters_.max_features && place < features_.size(); ++place) {
-            if (parameters_.max_features < features_.size()) {
-                std::swap(features_[place], features_[place + random_.below(features_.size() - place)]);
-            }
-            const std::uint16_t feature = features_[place];
-            const FeatureTable::Column &column = table_.column(feature);
-            // A feature that is constant here does not count as tried.
-            bool varies;
-            if (column.kind == FeatureKind::categorical) {
-                varies = try_categories(column, feature);
-            } else if (n <= few_rows) {
-                varies = try_sorted(column, feature);
-            } else {
-                varies = try_binned(column, feature);
-            }
-            tried += varies;
-        }
-        return best_.gain > 0.0;
-    }
-
-    bool is_better(const Sum &left, double &gain) const {
-        const auto smallest = static_cast<std::int64_t>(parameters_.min_samples_leaf);
-        const std::int64_t n_right = whole_.count - left.count;
-        if (left.count < smallest || n_right < smallest) return false;
-        const auto n_left = static_cast<double>(left.count);
-        const double excess = static_cast<double>(left.target) - n_left * mean_;
-        gain = excess * excess / (n_left * static_cast<double>(n_right));
-        // By more than rounding, so that a split that is worth nothing is none.
-        return gain > best_.gain * (1.0 + 1e-12) && gain > 1e-9;
-    }
-
-    void take(double gain, std::uint16_t feature, double threshold, bool missing_left) {
-        best_.gain = gain;
-        best_.feature = feature;
-        best_.threshold = threshold;
-        best_.missing_left = missing_left;
-    }
-
-    static double between(const FeatureTable::Column &column, std::uint32_t rank, std::uint32_t next) {
-        const double low = column.distinct[rank], high = column.distinct[next];
-        const double middle = low + 0.5 * (high - low);
-        return middle < high ? middle : low;
-    }
-
-    bool try_sorted(const FeatureTable::Column &column, std::uint16_t feature) {
-        keys_.clear();
-        Sum missing;
-        for (std::size_t i = 0; i < n_rows_; ++i) {
-            const std::uint32_t row = rows_[i];
-            if (column.bins[row] == FeatureTable::missing_bin) {
-                missing = missing + Sum{target_[row], 1};
-            } else {
-                // The target rides along, so that the scan below reads one array.
-                keys_.push_back(std::uint64_t{column.ranks[row]} << 32 | static_cast<std::uint32_t>(target_[row]));
-            }
-        }
-        if (keys_.empty()) return false;
-        std::sort(keys_.begin(), keys_.end());
-        const auto rank = [](std::uint64_t key) { return static_cast<std::uint32_t>(key >> 32); };
-        if (rank(keys_.front()) == rank(keys_.back()) && missing.count == 0) return false;
-        Sum left;
-        for (std::size_t i = 0; i + 1 < keys_.size(); ++i) {
-            left = left + Sum{static_cast<std::int32_t>(static_cast<std::uint32_t>(keys_[i])), 1};
-            if (rank(keys_[i]) == rank(keys_[i + 1])) continue;
-            consider(left, missing, feature, [&] { return between(column, rank(keys_[i]), rank(keys_[i + 1])); });
-        }
-        consider_missing(missing, feature);
-        return true;
-    }
-
-    bool try_binned(const FeatureTable::Column &column, std::uint16_t feature) {
-        count(column);
-        const std::size_t n_bins = column.last_rank.size();
-        const Sum missing = sums_[FeatureTable::missing_bin];
-        std::size_t first = 0;
-        while (first < n_bins && sums_[first].count == 0) ++first;
-        if (first == n_bins || (sums_[first].count == whole_.count)) return false;
-        Sum left;
-        std::size_t last = first;
-        for (std::size_t bin = first; bin < n_bins; ++bin) {
-            if (sums_[bin].count == 0) continue;
-            if (bin > first) {
-                consider(left, missing, feature, [&] {
-                    return between(column, column.last_rank[last], bin == 0 ? 0 : column.last_rank[bin - 1] + 1);
-                });
-            }
-            left = left + sums_[bin];
-            last = bin;
-        }
-        consider_missing(missing, feature);
-        return true;
-    }
-
-    template <typename Threshold>
-    void consider(const Sum &left, const Sum &missing, std::uint16_t feature, const Threshold &threshold) {
-        double gain;
-        // Where nothing is missing now, what is missing later goes with the majority.
-        const bool majority_left = 2 * left.count >= whole_.count;
-        if (is_better(left, gain)) take(gain, feature, threshold(), missing.count == 0 && majority_left);
-        if (missing.count > 0 && is_better(left + missing, gain)) take(gain, feature, threshold(), true);
-    }
-
-    /// What is missing against what is not.
-    void consider_missing(const Sum &missing, std::uint16_t feature) {
-        double gain;
-        if (missing.count > 0 && is_better(whole_ - missing, gain)) {
-            take(gain, feature, std::numeric_limits<double>::infinity(), false);
-        }
-    }
-
-    bool try_categories(const FeatureTable::Column &column, std::uint16_t feature) {
-        count(column);
-        present_.clear();
-        for (std::size_t bin = 0; bin < FeatureTable::n_bins; ++bin) {
-            if (sums_[bin].count > 0) present_.push_back(static_cast<std::uint8_t>(bin));
-        }
-        if (present_.size() < 2) return false;
-        // From the lowest mean to the highest: one of the cuts of this order is the best of all splits in two.
-        const auto mean = [&](std::uint8_t bin) {
-            return static_cast<double>(sums_[bin].target) / static_cast<double>(sums_[bin].count);
+    bool find_split(const Root &node) {
+        if (node.end - node.begin < 2 * parameters_.min_samples_leaf) return false;
+        const auto is_first = [&](std::uint32_t position) {
+            return sample_.targets()[position] == sample_.targets()[positions_[node.begin]];
         };
-        std::stable_sort(present_.begin(), present_.end(),
-                         [&](std::uint8_t a, std::uint8_t b) { return mean(a) < mean(b); });
-        Sum left;
-        std::size_t n_left = 0;
-        bool unknown_left = false;
-        for (std::size_t i = 0; i + 1 < present_.size(); ++i) {
-            left = left + sums_[present_[i]];
-            double gain;
-            if (!is_better(left, gain)) continue;
-            unknown_left = 2 * left.count >= whole_.count;
-            take(gain, feature, 0.0, unknown_left);
-            n_left = i + 1;
+        if (std::all_of(positions_.begin() + node.begin, positions_.begin() + node.end, is_first)) return false;
+        best_gain_ = BestGain(node.whole, parameters_.min_samples_leaf);
+        prepare(node);
+        draw_([&](std::size_t slot) { return try_slot(node, slot); });
+        return best_gain_.found();
+    }
+
+    /// Tries a feature. Returns whether it varies.
+    bool try_slot(const Root &node, std::size_t slot) {
+        // Sums of more rows do not fit into one number.
+        return node.whole.count < std::int64_t{1} << count_bits ? try_counted<std::uint64_t>(node, slot)
+                                                                : try_counted<Sum>(node, slot);
+    }
+
+    /// What the rows of the node add to the sum of their bin: the target above, and 1 in the lower bits.
+    void prepare(const Root &node) {
+        for (std::size_t i = node.begin; i < node.end; ++i) {
+            const std::int64_t target = sample_.targets()[positions_[i]] + offset;
+            packed_targets_[i] = static_cast<std::uint64_t>(target) << count_bits | 1;
         }
-        if (n_left > 0) {
-            best_.set.fill(unknown_left ? ~std::uint64_t{0} : 0);
-            for (std::size_t i = 0; i < present_.size(); ++i) {
-                const std::uint64_t bit = std::uint64_t{1} << (present_[i] % 64);
-                std::uint64_t &word = best_.set[present_[i] / 64];
-                word = i < n_left ? word | bit : word & ~bit;
+    }
+
+    static Sum unpacked(const Sum &sum) { return sum; }
+    static Sum unpacked(std::uint64_t packed) {
+        const auto n = static_cast<std::int64_t>(packed & ((std::uint64_t{1} << count_bits) - 1));
+        return {static_cast<std::int64_t>(packed >> count_bits) - n * offset, n};
+    }
+    static void add(Sum &to, std::uint64_t packed) { to = to + unpacked(packed); }
+    static void add(std::uint64_t &to, std::uint64_t packed) { to += packed; }
+
+    template <typename Cell>
+    bool try_counted(const Root &node, std::size_t slot) {
+        std::array<Cell, FeatureTable::n_bins> cells = {};
+        const std::uint8_t *const bins = sample_.bins(slot);
+        for (std::size_t i = node.begin; i < node.end; ++i) add(cells[bins[positions_[i]]], packed_targets_[i]);
+        const bool is_category = sample_.column(slot).kind == FeatureKind::categorical;
+        return is_category ? try_categories(cells, slot) : try_numbers(cells, slot);
+    }
+
+    template <typename Cell>
+    bool try_numbers(const std::array<Cell, FeatureTable::n_bins> &cells, std::size_t slot) {
+        const std::size_t n_bins = sample_.n_bins(slot);
+        const auto count = [&](std::size_t bin) { return unpacked(cells[bin]).count; };
+        const Sum missing = unpacked(cells[FeatureTable::missing_bin]), whole = best_gain_.whole();
+        std::size_t first = 0;
+        while (first < n_bins && count(first) == 0) ++first;
+        if (first == n_bins || count(first) == whole.count) return false;
+        Cell reached = {};
+        for (std::size_t bin = first; bin < n_bins; ++bin) {
+            // Without asking whether the bin has any rows: if it has none, this is no better than before.
+            reached = reached + cells[bin];
+            const Sum left = unpacked(reached);
+            const bool may_improve = best_gain_.may_improve(left.target, static_cast<double>(left.count),
+                                                            static_cast<double>(whole.count - left.count));
+            if (!may_improve && missing.count == 0) continue;
+            std::size_t next = bin + 1;
+            while (next < n_bins && count(next) == 0) ++next;
+            if (best_gain_.improves(left)) {
+                take(left, slot, bin, next, missing.count == 0 && best_gain_.majority_left(left));
+            }
+            if (missing.count > 0 && best_gain_.improves(left + missing)) take(left + missing, slot, bin, next, true);
+        }
+        return true;
+    }
+
+    void take(const Sum &left, std::size_t slot, std::size_t low, std::size_t high, bool missing_left) {
+        best_.slot = slot;
+        best_.low = low;
+        best_.high = high;
+        best_.missing_left = missing_left;
+        best_.left = left;
+    }
+
+    template <typename Cell>
+    bool try_categories(const std::array<Cell, FeatureTable::n_bins> &cells, std::size_t slot) {
+        groups_.clear();
+        for (std::size_t bin = 0; bin < FeatureTable::n_bins; ++bin) {
+            const Sum sum = unpacked(cells[bin]);
+            if (sum.count > 0) groups_.push_back({static_cast<std::uint8_t>(bin), sum, 0.0});
+        }
+        if (groups_.size() < 2) return false;
+        bool unknown_left = false;
+        if (try_groups(groups_, best_gain_, best_.set, unknown_left)) {
+            take({}, slot, 0, 0, unknown_left);
+            for (const CategoryGroup &group : groups_) {
+                if (TableTree::is_in(best_.set, group.bin)) best_.left = best_.left + group.sum;
             }
         }
         return true;
     }
 
-    void count(const FeatureTable::Column &column) {
-        sums_.fill({});
-        for (std::size_t i = 0; i < n_rows_; ++i) {
-            Sum &sum = sums_[column.bins[rows_[i]]];
-            sum.target += target_[rows_[i]];
-            ++sum.count;
-        }
-    }
-
-    /// Writes the split into its node, and brings the rows into its order. Returns where the right part begins.
-    std::uint32_t carry_out(const Range &range, std::uint32_t left) {
-        const FeatureTable::Column &column = table_.column(best_.feature);
-        const bool is_categorical = column.kind == FeatureKind::categorical;
-        if (is_categorical) {
-            best_.threshold = static_cast<double>(tree_.sets_.size());
+    /// Writes the split into its node, and brings the positions into its order. Returns where the right part begins.
+    std::uint32_t carry_out(const Root &node, std::uint32_t left) {
+        const FeatureTable::Column &column = sample_.column(best_.slot);
+        const bool is_category = column.kind == FeatureKind::categorical;
+        std::array<std::uint8_t, FeatureTable::n_bins> goes_left;
+        double limit;
+        if (is_category) {
+            limit = static_cast<double>(tree_.sets_.size());
             tree_.sets_.push_back(best_.set);
-        }
-        tree_.nodes_[range.node] = {best_.threshold, left, best_.feature, best_.missing_left, is_categorical};
-        std::uint32_t *const begin = tree_.rows_.data() + range.begin;
-        std::uint32_t *const end = tree_.rows_.data() + range.end;
-        // Stable, so that the rows of a leaf stay in ascending order.
-        right_.clear();
-        std::uint32_t *to = begin;
-        if (is_categorical) {
-            for (std::uint32_t *it = begin; it != end; ++it) {
-                TableTree::is_in(best_.set, column.bins[*it]) ? void(*to++ = *it) : right_.push_back(*it);
+            for (std::size_t bin = 0; bin < goes_left.size(); ++bin) {
+                goes_left[bin] = TableTree::is_in(best_.set, static_cast<std::uint8_t>(bin));
             }
         } else {
-            for (std::uint32_t *it = begin; it != end; ++it) {
-                const double value = column.values[*it];
-                const bool is_left = value <= best_.threshold || (value != value && best_.missing_left);
-                is_left ? void(*to++ = *it) : right_.push_back(*it);
-            }
+            limit = threshold(column);
+            for (std::size_t bin = 0; bin < goes_left.size(); ++bin) goes_left[bin] = bin <= best_.low;
+            goes_left[FeatureTable::missing_bin] = best_.missing_left;
         }
-        std::copy(right_.begin(), right_.end(), to);
-        return static_cast<std::uint32_t>(to - tree_.rows_.data());
+        tree_.nodes_[node.node] = {limit, left, sample_.feature(best_.slot), best_.missing_left, is_category};
+        const std::uint8_t *const bins = sample_.bins(best_.slot);
+        // Stable: positions stay in ascending order.
+        std::uint32_t *const positions = positions_.data() + node.begin;
+        std::size_t n_left = 0, n_right = 0;
+        for (std::size_t i = 0; i < node.end - node.begin; ++i) {
+            const std::uint32_t position = positions[i], is_left = goes_left[bins[position]];
+            positions[n_left] = position;
+            right_[n_right] = position;
+            n_left += is_left;
+            n_right += is_left ^ 1;
+        }
+        std::copy_n(right_.data(), n_right, positions + n_left);
+        return node.begin + static_cast<std::uint32_t>(n_left);
     }
 
+    double threshold(const FeatureTable::Column &column) const {
+        if (best_.high == sample_.n_bins(best_.slot)) return std::numeric_limits<double>::infinity();
+        return threshold_between(column.highest[best_.low], column.lowest[best_.high]);
+    }
+
+    // Sums of targets and counts in one number: no more than 2^17 - 1 targets below 2^30.
+    static constexpr int count_bits = 17;
+    static constexpr std::int64_t offset = std::int64_t{1} << 29;
+
     TableTree &tree_;
-    const FeatureTable &table_;
     const TreeParameters &parameters_;
-    const std::int32_t *target_;
-    Random random_;
-    std::vector<std::uint16_t> features_;
+    TreeSample sample_;
+    FeatureDraw draw_;
+    std::vector<std::uint32_t> positions_;
+    /// In the order of `positions_`.
+    std::vector<std::uint64_t> packed_targets_;
 
     // The node in question.
-    const std::uint32_t *rows_ = nullptr;
-    std::size_t n_rows_ = 0;
-    Sum whole_;
-    double mean_ = 0.0;
-    Split best_ = {};
+    BestGain best_gain_;
+    Best best_ = {};
 
     // Kept from node to node for their memory.
-    std::vector<std::uint64_t> keys_;
-    std::array<Sum, FeatureTable::n_bins> sums_;
-    std::vector<std::uint8_t> present_;
+    std::vector<CategoryGroup> groups_;
     std::vector<std::uint32_t> right_;
 };
 
-TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters, std::vector<std::uint32_t> rows,
-                     const std::int32_t *target, std::uint64_t seed)
-    : rows_(std::move(rows)) {
-    TreeGrower(*this, table, parameters, target, seed).grow();
+TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters,
+                     const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed) {
+    TreeGrower(*this, table, parameters, sample, target, seed).grow();
+    thin_out_leaves();
     nodes_.shrink_to_fit();
     leaves_.resize(nodes_.size());
     leaves_.shrink_to_fit();
+    make_narrow();
 }
 
-bool TableTree::category_goes_left(const FeatureTable &table, const Node &node, double value) const {
+void TableTree::make_narrow() {
+    const auto fits = [](const Node &node) {
+        return !node.is_categorical && is_single(node.threshold);
+    };
+    if (nodes_.size() > 0xffff || !std::all_of(nodes_.begin(), nodes_.end(), fits)) return;
+    narrow_.reserve(nodes_.size());
+    for (const Node &node : nodes_) {
+        narrow_.push_back({static_cast<float>(node.threshold), static_cast<std::uint16_t>(node.left), node.feature});
+    }
+}
+
+void TableTree::thin_out_leaves() {
+    const auto is_large = [](const Leaf &leaf) { return leaf.n_rows > max_leaf_rows; };
+    if (std::none_of(leaves_.begin(), leaves_.end(), is_large)) return;
+    std::vector<std::uint32_t> kept;
+    for (Leaf &leaf : leaves_) {
+        const auto first = static_cast<std::uint32_t>(kept.size());
+        const std::size_t n = std::min<std::size_t>(leaf.n_rows, max_leaf_rows);
+        for (std::size_t i = 0; i < n; ++i) kept.push_back(members_[leaf.first + (2 * i + 1) * leaf.n_rows / (2 * n)]);
+        leaf = {first, static_cast<std::uint32_t>(n)};
+    }
+    kept.shrink_to_fit();
+    members_ = std::move(kept);
+}
+
+bool TableTree::category_goes_left(const FeatureKinds &kinds, const Node &node, double value) const {
     const BinSet &set = sets_[static_cast<std::size_t>(node.threshold)];
-    if (value != value) return is_in(set, FeatureTable::missing_bin);
-    const std::vector<std::uint8_t> &bins = table.column(node.feature).bin_of_code;
-    const auto code = static_cast<std::size_t>(value);
-    return code < bins.size() ? is_in(set, bins[code]) : node.missing_left;
+    return category_goes_left(set, kinds.bin_of_code[node.feature], value, node.missing_left);
 }
 
 template <bool is_plain>
-void TableTree::find_some(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
                           std::size_t n_rows, Leaf *leaves) {
-    const std::size_t n_features = table.n_features();
+    const std::size_t n_features = kinds.n_features();
     // The last rows are joined by copies of the first.
     const double *values[side_by_side];
     const Node *nodes[side_by_side];
@@ -324,7 +277,7 @@ void TableTree::find_some(const FeatureTable &table, const TableTree *const *tre
         } else {
             bool goes_left = (value <= node.threshold) | ((value != value) & node.missing_left);
             if (node.is_categorical) {
-                goes_left = trees[i < n_rows ? i : 0]->category_goes_left(table, node, value);
+                goes_left = trees[i < n_rows ? i : 0]->category_goes_left(kinds, node, value);
             }
             places[i] = node.left + !goes_left;
         }
@@ -344,15 +297,47 @@ void TableTree::find_some(const FeatureTable &table, const TableTree *const *tre
     for (std::size_t i = 0; i < n_rows; ++i) leaves[i] = trees[i]->leaves_[places[i]];
 }
 
-void TableTree::find(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+void TableTree::find_narrow(const TableTree *const *trees, const float *rows, std::size_t n_features,
+                            std::size_t n_rows, Leaf *leaves) {
+    for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
+        // The last rows are joined by copies of the first.
+        const float *values[side_by_side];
+        const NarrowNode *nodes[side_by_side];
+        std::uint32_t places[side_by_side] = {};
+        const std::size_t n = std::min(side_by_side, n_rows - begin);
+        for (std::size_t i = 0; i < side_by_side; ++i) {
+            const std::size_t row = begin + (i < n ? i : 0);
+            nodes[i] = trees[row]->narrow_.data();
+            values[i] = rows + row * n_features;
+        }
+        const auto step = [&](std::size_t i) {
+            const NarrowNode node = nodes[i][places[i]];
+            places[i] = std::uint32_t{node.left} + !(values[i][node.feature] <= node.threshold);
+        };
+        for (bool moved = true; moved;) {
+            for (std::size_t level = 0; level < 3; ++level) {
+                for (std::size_t i = 0; i < side_by_side; ++i) step(i);
+            }
+            moved = false;
+            for (std::size_t i = 0; i < side_by_side; ++i) {
+                const std::uint32_t last = places[i];
+                step(i);
+                moved |= places[i] != last;
+            }
+        }
+        for (std::size_t i = 0; i < n; ++i) leaves[begin + i] = trees[begin + i]->leaves_[places[i]];
+    }
+}
+
+void TableTree::find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
                      const std::uint8_t *has_missing, std::size_t n_rows, Leaf *leaves) {
-    const std::size_t n_features = table.n_features();
+    const std::size_t n_features = kinds.n_features();
     for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
         const std::size_t n = std::min(side_by_side, n_rows - begin);
         bool is_plain = true;
         for (std::size_t i = begin; i < begin + n; ++i) is_plain &= trees[i]->sets_.empty() && has_missing[i] == 0;
         const auto find_here = is_plain ? find_some<true> : find_some<false>;
-        find_here(table, trees + begin, rows + begin * n_features, n, leaves + begin);
+        find_here(kinds, trees + begin, rows + begin * n_features, n, leaves + begin);
     }
 }
 

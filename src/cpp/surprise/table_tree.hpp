@@ -17,27 +17,62 @@ struct TreeParameters {
     std::size_t min_samples_leaf;
 };
 
-/// A regression tree that keeps the rows of its leaves.
+/// A regression tree that keeps the rows of its leaves, in a form that rows go down fast.
 class TableTree {
 public:
-    /// Where the rows of a leaf are in `rows()`.
+    /// A leaf of more rows is represented by so many of them, evenly spaced in the order of their targets: what is
+    /// asked of it takes no longer, however large it is.
+    static constexpr std::size_t max_leaf_rows = 256;
+
+    /// Where the rows of a leaf are in `members()`.
     struct Leaf {
         std::uint32_t first, n_rows;
     };
 
+    struct Node {
+        /// Numbers up to it go left. Of a split of categories: which of the sets goes left. Of a leaf: infinite.
+        double threshold;
+        /// The left child, whose neighbor is the right one. Of a leaf: itself.
+        std::uint32_t left;
+        std::uint16_t feature;
+        bool missing_left;
+        bool is_categorical;
+    };
+
+    /// A set of bins of categories.
+    using BinSet = std::array<std::uint64_t, FeatureTable::n_bins / 64>;
+    static bool is_in(const BinSet &set, std::uint8_t bin) { return (set[bin / 64] >> (bin % 64) & 1) != 0; }
+    static bool category_goes_left(const BinSet &set, const std::vector<std::uint8_t> &bin_of_code, double code,
+                                   bool unknown_left) {
+        if (code != code) return is_in(set, FeatureTable::missing_bin);
+        const bool is_known = code >= 0.0 && code < static_cast<double>(bin_of_code.size());
+        return is_known ? is_in(set, bin_of_code[static_cast<std::size_t>(code)]) : unknown_left;
+    }
+
     /// Grows a tree: each split is the one that lowers the squared error of the target most.
     ///
-    /// @param rows   the sample, in ascending order
-    /// @param target by row, as whole numbers below 2^30 in size: their sums are exact, in any order
+    /// @param sample rows, in ascending order
+    /// @param target by row, as whole numbers below 2^29 in size: their sums are exact, in any order
     /// @param seed   of the features that splits try
-    TableTree(const FeatureTable &table, const TreeParameters &parameters, std::vector<std::uint32_t> rows,
+    TableTree(const FeatureTable &table, const TreeParameters &parameters, const std::vector<std::uint32_t> &sample,
               const std::int32_t *target, std::uint64_t seed);
 
-    /// The sample, those of a leaf side by side, in ascending order.
-    const std::vector<std::uint32_t> &rows() const { return rows_; }
+    /// A tree that was grown before, without its members.
+    ///
+    /// @param leaves by node
+    TableTree(std::vector<Node> nodes, std::vector<BinSet> sets, std::vector<Leaf> leaves)
+        : nodes_(std::move(nodes)), sets_(std::move(sets)), leaves_(std::move(leaves)) {
+        make_narrow();
+    }
 
+    const std::vector<Node> &nodes() const { return nodes_; }
+    const std::vector<BinSet> &sets() const { return sets_; }
     /// By node; those of nodes that are no leaves have no rows.
     const std::vector<Leaf> &leaves() const { return leaves_; }
+    /// The positions in the sample of the rows that represent the leaves, those of a leaf side by side, by ascending
+    /// target, equal ones in ascending order.
+    const std::vector<std::uint32_t> &members() const { return members_; }
+    void forget_members() { members_ = {}; }
 
     /// The leaf of each row in a tree of its own choice. A value that is missing or a category that a split has not
     /// seen goes where the split sends it, or with the majority.
@@ -45,38 +80,47 @@ public:
     /// @param trees       one per row
     /// @param rows        [row][feature of the table]
     /// @param has_missing by row: whether any of its values is missing
-    static void find(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+    static void find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
                      const std::uint8_t *has_missing, std::size_t n_rows, Leaf *leaves);
 
+    /// The same for rows without missing values, in trees that are all narrow, which is faster.
+    ///
+    /// @param rows [row][feature of the table], rounded up to 32 bits: a number is up to a threshold of 32 bits if and
+    ///             only if it is so rounded
+    static void find_narrow(const TableTree *const *trees, const float *rows, std::size_t n_features,
+                            std::size_t n_rows, Leaf *leaves);
+
+    /// Whether the nodes fit into 8 bytes each: there are few, no categories, and all thresholds are 32-bit numbers.
+    bool is_narrow() const { return !narrow_.empty(); }
+
 private:
-    struct Node {
-        /// Numbers up to it go left. Of a split of categories: which of the sets goes left. Of a leaf: infinite.
-        double threshold;
-        /// The left child, whose neighbour is the right one. Of a leaf: itself.
-        std::uint32_t left;
-        std::uint16_t feature;
-        bool missing_left;
-        bool is_categorical;
+    struct NarrowNode {
+        float threshold;
+        std::uint16_t left, feature;
     };
 
-    using BinSet = std::array<std::uint64_t, FeatureTable::n_bins / 64>;
+    void make_narrow();
+
+    /// Leaves only so many rows in each leaf as are to represent it.
+    void thin_out_leaves();
 
     /// Rows that go down together: while one waits for memory, the others go on.
     static constexpr std::size_t side_by_side = 8;
     /// No more rows than that. Plain ones have no missing values, and their trees no categories.
     template <bool is_plain>
-    static void find_some(const FeatureTable &table, const TableTree *const *trees, const double *rows,
+    static void find_some(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
                           std::size_t n_rows, Leaf *leaves);
-    static bool is_in(const BinSet &set, std::uint8_t bin) { return (set[bin / 64] >> (bin % 64) & 1) != 0; }
-    bool category_goes_left(const FeatureTable &table, const Node &node, double value) const;
+    bool category_goes_left(const FeatureKinds &kinds, const Node &node, double value) const;
 
     friend class TreeGrower;
+    friend class SubtreeGrower;
 
     std::vector<Node> nodes_;
+    /// The same as `nodes_`; empty if they do not fit.
+    std::vector<NarrowNode> narrow_;
     std::vector<BinSet> sets_;
-    /// By node; without rows where that is no leaf.
     std::vector<Leaf> leaves_;
-    std::vector<std::uint32_t> rows_;
+    std::vector<std::uint32_t> members_;
 };
 
 }  // namespace paribus

@@ -16,13 +16,14 @@ def check_progress(progress: Progress) -> None:
 
 
 @contextmanager
-def reporter(progress: Progress, n_rows: int, what: str) -> Iterator[Callable[[int], object] | None]:
+def reporter(progress: Progress, n_rows: int | None, what: str) -> Iterator[Callable[[int], object] | None]:
     """Yields a function that takes the number of finished rows, or None if progress is not wanted.
 
-    True shows a progress bar. It goes to standard error, because standard output may be piped into another program.
+    True shows a progress bar. It goes to standard error, because standard output may be piped into another program. If
+    the number of rows is not known, the bar moves without an end, and a function is told that all rows so far are all.
     """
     if callable(progress):
-        yield lambda n_done: progress(n_done, n_rows)
+        yield lambda n_done: progress(n_done, n_done if n_rows is None else n_rows)
     elif progress:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -25,6 +25,14 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.add_typer(bench.app, name="bench")
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by `paribus fit`.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Read the table in batches, however large it is, and use about this much memory, such as 2GB. "
+        "[default: batches only for files that are too large for this machine]",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 # Errors of the user. Any other exception is a bug, and its traceback is shown.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
@@ -72,6 +80,7 @@ def detect(
     source: options.Source,
     roles: options.RoleOptions,
     wanted: delivery_options.Delivery,
+    memory: Memory = None,
     *,
     parameters: dict[str, Any],
 ) -> int:
@@ -86,10 +95,11 @@ def detect(
     paribus detect days.csv -c month -b rain --known known.csv --max-flagged 0.5%
     cat days.jsonl | paribus detect - -c month -b rain --json
     paribus detect sqlite:///weather.db --sql days -c month -b rain
+    paribus detect years/ -c month -b rain --memory 2GB --out scores.parquet
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    return commands.detect(source, roles, wanted, parameters)
+    return commands.detect(source, roles, wanted, memory, parameters)
 
 
 @app.command()
@@ -149,6 +159,7 @@ def fit(
         Path | None,
         typer.Option(metavar="PATH", help="A list of known rows: nothing is learned from confirmed anomalies."),
     ] = None,
+    memory: Memory = None,
     *,
     parameters: dict[str, Any],
 ) -> None:
@@ -161,7 +172,7 @@ def fit(
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.fit(source, roles, model, known, parameters)
+    commands.fit(source, roles, model, known, memory, parameters)
 
 
 @app.command()
@@ -174,6 +185,7 @@ def score(
         typer.Option(metavar="COLUMN", help="The column that names the rows.  [default: numbers from 0]"),
     ] = None,
     n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
+    memory: Memory = None,
     *,
     wanted: delivery_options.Delivery,
 ) -> int:
@@ -185,7 +197,7 @@ def score(
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    return commands.score(model, source, id, wanted, n_jobs)
+    return commands.score(model, source, id, wanted, n_jobs, memory)
 
 
 @app.command()

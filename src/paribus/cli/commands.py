@@ -9,16 +9,19 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paribus._common.progress import reporter
 from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.cli.columns import ChosenColumns, check_look, find_column
-from paribus.cli.delivery import columns_of, deliver, prepared
+from paribus.cli.delivery import check_whole, columns_of, deliver, deliver_summary, prepared
 from paribus.cli.delivery_options import Columns, Delivery
+from paribus.cli.large import is_large, parse_memory, sample_size, score_stream
 from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_outputs, output_folder
@@ -26,10 +29,11 @@ from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
 from paribus.cli.printing import print_explanation, print_json
 from paribus.cli.signals import loading
+from paribus.cli.summary import Summary
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.known import KnownEntry, read_known
-from paribus.io.reading import ReadTable, Wanted
-from paribus.io.reading.columns import all_columns
+from paribus.io.reading import ReadTable, TableStream, Wanted
+from paribus.io.reading.raw import all_columns
 from paribus.io.writing import check_format
 from paribus.io.writing.options import WriteOptions
 from paribus.methods.parameters import check_parameters
@@ -42,16 +46,22 @@ if TYPE_CHECKING:
     from paribus.output.results import Results
 
 
-def detect(source: Source, roles: RoleOptions, wanted: Delivery, parameters: dict[str, Any]) -> int:
+def detect(source: Source, roles: RoleOptions, wanted: Delivery, memory: str | None, parameters: dict[str, Any]) -> int:
     """Finds the anomalies in a table, and delivers them. Returns the exit code."""
+    limit = parse_memory(memory)
     if not roles.context:
         if roles.behavior or roles.categorical or wanted.is_anywhere:
             raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
-        print_overview(source.read(all_columns), "detect", source)
+        print_overview(_look_into(source, limit), "detect", source)
         return 0
-    with prepared(wanted, [source.file]) as known:
-        detector, table, results = _fit(source, roles, parameters, wanted=wanted, known=known)
-        return deliver(detector, results, table, wanted, roles.id)
+    with prepared(wanted, [source.file]) as known, ExitStack() as stack:
+        fitted = _fit(source, roles, parameters, stack, wanted=wanted, known=known, memory=limit)
+        detector = fitted.detector
+        if fitted.stream is not None:
+            return _deliver_large(detector, fitted.stream, roles.id, wanted, fitted.seconds, is_fitted=True)
+        results = fitted.results()
+        _note_summary(detector, fitted.table, Summary.of(results), fitted.seconds, is_fitted=True)
+        return deliver(detector, results, fitted.table, wanted, roles.id)
 
 
 def explain(
@@ -85,8 +95,9 @@ def explain(
             explanation = _explain_with(model, source, roles.id, row, parameters["n_jobs"])
         else:
             assert source is not None
-            detector, table, _ = _fit(source, roles, parameters, asked=row)
-            explanation = detector.explain(find_row(table, roles.id, row))
+            fitted = _fit(source, roles, parameters, stack, asked=row)
+            _note_summary(fitted.detector, fitted.table, Summary.of(fitted.results()), fitted.seconds, is_fitted=True)
+            explanation = fitted.detector.explain(find_row(fitted.table, roles.id, row))
         written = [] if plots is None else save_pictures(explanation, plots, row, chosen)
     if as_json:
         print_json(explanation.to_dict() if full else explanation.to_short_dict())
@@ -110,40 +121,87 @@ def _explain_with(model: Path, source: Source | None, id: str | None, row: str, 
         if row not in names:
             raise ValueError(f"the model has no row {row}{nearest_name(row, names).replace('choose from', 'such as')}")
         return detector.explain(names.index(row))
-    table = _read_for(detector, source, id)
+    table = _Reader(detector, id).read(source)
     position = find_row(table, id, row)
-    one = {name: values[position : position + 1] for name, values in _fitted_columns(detector, table).items()}
+    one = {name: values[position : position + 1] for name, values in _with_all_columns(detector, table.columns).items()}
     return detector.explain_all(1, rows=NamedRows(one, np.array([row], dtype=object)))[0]
 
 
-def fit(source: Source, roles: RoleOptions, model: Path, known: Path | None, parameters: dict[str, Any]) -> None:
+def fit(
+    source: Source,
+    roles: RoleOptions,
+    model: Path,
+    known: Path | None,
+    memory: str | None,
+    parameters: dict[str, Any],
+) -> None:
     """Fits a model to a table, and saves it."""
+    limit = parse_memory(memory)
     if not roles.context:
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
-    check_outputs([source.file], {"--model": model})
+    check_outputs([source.file] if known is None else [source.file, str(known)], {"--model": model})
     entries = () if known is None else read_known(known)
-    detector, table, _ = _fit(source, roles, parameters, known=entries)
-    detector.save(model, note=table.name)
+    with ExitStack() as stack:
+        fitted = _fit(source, roles, parameters, stack, known=entries, memory=limit)
+    _note_summary(fitted.detector, fitted.table, Summary.of(fitted.results()), fitted.seconds, is_fitted=True)
+    fitted.detector.save(model, note=fitted.table.name)
     note(f"the model is in {model}: score new rows with  paribus score {file_as_typed(str(model))} FILE")
 
 
-def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs: int) -> int:
+def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs: int, memory: str | None) -> int:
     """Scores the rows of a table with a saved model. Returns the exit code."""
+    limit = parse_memory(memory)
     with prepared(wanted, [source.file, str(model)]) as known:
         detector = _load(model, n_jobs)
         if wanted.out is not None:
             check_format(wanted.out, detector.behavioral_features_, WriteOptions(table=wanted.out_table))
-        table = _read_for(detector, source, id, wanted, known)
+        reader = _Reader(detector, id, wanted, known)
+        if is_large(source, limit):
+            check_whole(wanted)
+            with ExitStack() as stack:
+                stream = source.open(reader.choose, stack)
+                reader.check(next(stream.batches()))
+                stream = stream.mapped(lambda columns: _with_all_columns(detector, columns))
+                return _deliver_large(detector, stream, id, wanted, 0.0)
+        table = reader.read(source)
         start = time.perf_counter()
         labels, heading = _row_labels(table, id)
-        results = detector.results(_fitted_columns(detector, table), known=known, labels=labels, heading=heading)
-        if n_unscored := int(np.isnan(results.rows.scores).sum()):
-            note(
-                f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a "
-                "behavioral value"
-            )
-        _summarize(detector, table, results, time.perf_counter() - start)
+        rows = _with_all_columns(detector, table.columns)
+        results = detector.results(rows, known=known, labels=labels, heading=heading)
+        summary = Summary.of(results)
+        _note_unscored(summary)
+        _note_summary(detector, table, summary, time.perf_counter() - start)
         return deliver(detector, results, table, wanted, None)
+
+
+def _deliver_large(
+    detector: ContextualDetector,
+    stream: TableStream,
+    id: str | None,
+    wanted: Delivery,
+    seconds: float,
+    *,
+    is_fitted: bool = False,
+) -> int:
+    """Scores a table that is read in batches, and delivers the results. Returns the exit code."""
+    start = time.perf_counter()
+    found = score_stream(detector, stream, id, wanted, _wants_bar())
+    explanations = detector.explain_all(wanted.top, rows=found.rows) if len(found.scores) else []
+    share = float(detector.view().p_values(np.array([detector.threshold_]))[0])
+    summary = Summary.of_stream(found, share)
+    if not is_fitted:
+        _note_unscored(summary)
+    first = ReadTable(stream.name, next(stream.batches()), stream.n_rows)
+    _note_summary(detector, first, summary, seconds + time.perf_counter() - start, is_fitted=is_fitted)
+    return deliver_summary(detector, stream.name, summary, explanations, wanted)
+
+
+def _note_unscored(summary: Summary) -> None:
+    if n_unscored := summary.n_rows - summary.n_scored:
+        note(
+            f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a behavioral "
+            "value"
+        )
 
 
 def show(model: Path, as_json: bool) -> None:
@@ -173,37 +231,50 @@ def _load(model: Path, n_jobs: int) -> ContextualDetector:
     return detector
 
 
-def _read_for(
-    detector: ContextualDetector,
-    source: Source,
-    id: str | None,
-    wanted: Delivery | None = None,
-    known: tuple[KnownEntry, ...] = (),
-) -> ReadTable:
+class _Reader:
     """Reads the columns of a table that a model needs, and those that results are to carry along."""
-    names = [*detector.contextual_features_, *detector.behavioral_features_]
-    # Codes such as 007 were text when the model was fitted, so they are text now.
-    texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
 
-    def choose(there: list[str]) -> Wanted:
-        chosen = names if id is None else [*names, id]
+    def __init__(
+        self,
+        detector: ContextualDetector,
+        id: str | None,
+        wanted: Delivery | None = None,
+        known: tuple[KnownEntry, ...] = (),
+    ) -> None:
+        self._detector, self._id, self._wanted, self._known = detector, id, wanted, known
+        self._names = [*detector.contextual_features_, *detector.behavioral_features_]
+        # Codes such as 007 were text when the model was fitted, so they are text now.
+        self._texts = {
+            name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)
+        }
+
+    def choose(self, there: list[str]) -> Wanted:
+        """Which columns to read, and as which types. Raises an error if one is not there."""
+        id, texts = self._id, self._texts
+        chosen = self._names if id is None else [*self._names, id]
         for name in chosen:
             find_column("--id" if name == id else "the model needs a column", name, there)
-        carried = _carried(chosen, there, wanted, known)
+        carried = _carried(chosen, there, self._wanted, self._known)
         return Wanted(
             [*chosen, *carried],
-            frozenset(detector.behavioral_features_),
+            frozenset(self._detector.behavioral_features_),
             frozenset(texts if id is None else texts | {id}),
             strict=True,
             carried=frozenset(carried),
         )
 
-    table = source.read(choose)
-    for name in sorted(texts):
-        known_texts = [value for value in detector.categories_[name] if isinstance(value, str)]
-        check_look(name, known_texts, table.columns[name])
-    _note_missing(table, names)
-    return table
+    def check(self, columns: dict[str, Any]) -> None:
+        """Raises an error if text looks entirely different from that of the fitted table."""
+        for name in sorted(self._texts):
+            known = [value for value in self._detector.categories_[name] if isinstance(value, str)]
+            check_look(name, known, columns[name])
+
+    def read(self, source: Source) -> ReadTable:
+        """Reads a table."""
+        table = source.read(self.choose)
+        self.check(table.columns)
+        _note_missing(table, self._names)
+        return table
 
 
 def _carried(
@@ -217,13 +288,12 @@ def _carried(
     return [name for name in there if name not in chosen and (is_all or name in asked)]
 
 
-def _fitted_columns(detector: ContextualDetector, table: ReadTable) -> dict[str, Any]:
-    """The columns of a table as the detector expects them."""
+def _with_all_columns(detector: ContextualDetector, columns: dict[str, Any]) -> dict[str, Any]:
+    """The columns that the detector expects; if roles were given by position, those without a role are empty."""
     if detector.view().roles_by_name:
-        return table.columns
-    # The roles were given by position, so all fitted columns must be there, even those without a role.
-    nothing = np.full(table.n_rows, np.nan)
-    return {name: table.columns.get(name, nothing) for name in detector.feature_names_in_}
+        return columns
+    nothing = np.full(len(next(iter(columns.values()))), np.nan)
+    return {name: columns.get(name, nothing) for name in detector.feature_names_in_}
 
 
 def find_row(table: ReadTable, id: str | None, row: str) -> int:
@@ -248,16 +318,49 @@ def find_row(table: ReadTable, id: str | None, row: str) -> int:
     raise ValueError(f"column '{id}' has no row {row}" + (f": did you mean {close[0]}?" if close else ""))
 
 
+def _look_into(source: Source, memory: int | None) -> ReadTable:
+    """A table whose columns are to be listed: all of it, or the first rows of one that is too large."""
+    if not is_large(source, memory):
+        return source.read(all_columns)
+    with ExitStack() as stack:
+        stream = source.open(all_columns, stack)
+        first = next(stream.batches())
+        n_rows = len(next(iter(first.values())))
+        if n_rows < stream.n_rows:
+            note(f"{stream.name} has {stream.n_rows:,} rows: its columns are listed by the first {n_rows:,}")
+        return ReadTable(stream.name, first, n_rows)
+
+
+@dataclass(frozen=True)
+class _FittedTable:
+    """A detector that was fitted to a table."""
+
+    detector: ContextualDetector
+    table: ReadTable
+    """The rows that it was fitted to."""
+    labels: Any
+    heading: str
+    seconds: float
+    stream: TableStream | None = None
+    """All rows, if the detector was fitted to a sample."""
+
+    def results(self) -> Results:
+        """The results for the fitted rows."""
+        return self.detector.results(labels=self.labels, heading=self.heading)
+
+
 def _fit(
     source: Source,
     roles: RoleOptions,
     parameters: dict[str, Any],
+    stack: ExitStack,
     *,
     asked: str | None = None,
     wanted: Delivery | None = None,
     known: tuple[KnownEntry, ...] = (),
-) -> tuple[ContextualDetector, ReadTable, Results]:
-    """Reads a table and fits a detector to it. Returns the detector, the table, and the results for its rows.
+    memory: int | None = None,
+) -> _FittedTable:
+    """Reads a table and fits a detector to it, or to a sample of its rows if it is too large.
 
     Raises an error before the fit if the row `asked` does not exist, or if a file cannot hold the names of the columns.
     """
@@ -265,7 +368,11 @@ def _fit(
     out = None if wanted is None else wanted.out
     option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
     check_parameters(parameters)
-    table = source.read(chosen.choose)
+    stream: TableStream | None = None
+    if asked is None and is_large(source, memory):
+        table, stream = _sample(source.open(chosen.choose, stack), chosen, memory, wanted)
+    else:
+        table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
     if out is not None:
@@ -287,9 +394,34 @@ def _fit(
         detector.fit(table.columns if labels is None else NamedRows(table.columns, labels), known=known)
     # What follows is quick, and a progress bar would only flicker.
     detector.set_params(progress=False)
-    results = detector.results(labels=labels, heading=heading)
-    _summarize(detector, table, results, detector.fit_seconds_)
-    return detector, table, results
+    return _FittedTable(detector, table, labels, heading, detector.fit_seconds_, stream)
+
+
+def _sample(
+    stream: TableStream, chosen: ChosenColumns, memory: int | None, wanted: Delivery | None
+) -> tuple[ReadTable, TableStream | None]:
+    """The rows to fit, and the stream if they are not all."""
+    n_rows = sample_size(memory, len(stream.names))
+    if wanted is not None and stream.n_rows > n_rows:
+        check_whole(wanted, f"{stream.n_rows:,} are too many for it here", f"a table of up to {n_rows:,} rows")
+    with loading():
+        from paribus.tables.row_sample import sample_rows
+        from paribus.tables.streams import TableBatches
+    with reporter(_wants_bar(), stream.n_rows, "Reading") as tick:
+        sample = sample_rows(
+            TableBatches(stream.batches, stream.n_rows),
+            chosen.contextual or [],
+            chosen.behavioral,
+            categorical=chosen.categorical,
+            key=chosen.typed.id,
+            n_rows=n_rows,
+            tick=tick,
+        )
+    columns: dict[str, Any] = sample.table
+    n_drawn = len(next(iter(columns.values())))
+    if not sample.is_complete:
+        note(f"{stream.name} has {sample.n_rows:,} rows: the detector is fitted to a sample of {n_drawn:,}")
+    return ReadTable(stream.name, columns, n_drawn), None if sample.is_complete else stream
 
 
 def _check_method(option: str, parameters: dict[str, Any]) -> None:
@@ -336,22 +468,21 @@ def _wants_bar() -> bool:
     return sys.stderr.isatty() and sys.stdout.isatty()
 
 
-def _summarize(detector: ContextualDetector, table: ReadTable, results: Results, seconds: float) -> None:
+def _note_summary(
+    detector: ContextualDetector, table: ReadTable, summary: Summary, seconds: float, *, is_fitted: bool = False
+) -> None:
     context = [plain(name) for name in detector.contextual_features_ if _has_values(table, name)] or ["nothing"]
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
-    scores, threshold = results.rows.scores, results.view.threshold
-    n_above = int(results.is_above.sum())
-    known = scores[~np.isnan(scores)]
-    found = f"{n_above:,} with a score above {score_text(threshold)}"
-    if n_above:
-        found += f", where chance would give {score_text(results.expected_false_alarms)}"
-    elif known.size:
+    found = f"{summary.n_flagged:,} with a score above {score_text(summary.threshold)}"
+    if summary.n_flagged:
+        found += f", where chance would give {score_text(summary.expected)}"
+    elif summary.n_scored:
         # New rows are compared with the threshold of the fitted rows, which `--contamination` does not change.
-        is_automatic = results.rows.is_fitted and detector.contamination == "auto"
+        is_automatic = is_fitted and detector.contamination == "auto"
         advice = "--contamination 0.01" if is_automatic else ""
-        found = none_above(threshold, float(known.min()), float(known.max()), advice)
+        found = none_above(summary.threshold, summary.lowest, summary.highest, advice)
     note(
-        f"{counted(table.n_rows, 'row')}, each compared with {detector.view().compared_with('row')} in "
+        f"{counted(summary.n_rows, 'row')}, each compared with {detector.view().compared_with('row')} in "
         f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
     )

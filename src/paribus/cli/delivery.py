@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from paribus.cli.messages import note
 from paribus.cli.outputs import check_outputs, check_report, output_folder
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
 from paribus.cli.printing import print_anomalies, print_groups, print_json
+from paribus.cli.summary import Summary
 from paribus.explain.group import plain_label
 from paribus.explain.known import KnownEntry, read_known
 from paribus.io.reading import ReadTable
@@ -54,6 +55,19 @@ def prepared(wanted: Delivery, inputs: list[str]) -> Iterator[tuple[KnownEntry, 
             require_matplotlib()
             stack.enter_context(output_folder(wanted.plots))
         yield entries
+
+
+def check_whole(
+    wanted: Delivery, reason: str = "this table is read in batches", instead: str = "a table that fits into memory"
+) -> None:
+    """Raises an error if something is wanted that needs all rows at once."""
+    for option, value, what in (
+        ("--report", wanted.report, "a report holds all rows"),
+        ("--known", wanted.known, "known rows are looked up among all rows"),
+        ("--plots", wanted.plots, "pictures need all rows"),
+    ):
+        if value is not None:
+            raise ValueError(f"{what}, and {reason}: leave out {option}, or use {instead}")
 
 
 def columns_of(entries: tuple[KnownEntry, ...]) -> set[str]:
@@ -95,12 +109,39 @@ def deliver(
         print_json(_as_json(detector, results, table, wanted, shown))
     else:
         _print(results, shown)
-    n_scored = int((~np.isnan(results.rows.scores)).sum())
-    if wanted.allows(results.n_flagged, n_scored):
+    return _exit_code(wanted, results.n_flagged, int((~np.isnan(results.rows.scores)).sum()))
+
+
+def deliver_summary(
+    detector: ContextualDetector,
+    source: str,
+    summary: Summary,
+    explanations: Sequence[RowExplanation],
+    wanted: Delivery,
+) -> int:
+    """Delivers the results for a table that was read in batches: its highest scores. Returns the exit code."""
+    if wanted.out is not None:
+        note(f"the scores of {'flagged' if wanted.only_flagged else 'all'} rows are in {wanted.out}")
+    rows = list(zip(summary.labels, summary.positions, summary.ranks, summary.scores, explanations, strict=True))
+    if wanted.as_json:
+        found = _summary_of(source, summary.n_rows, summary.n_scored, summary.n_flagged, summary.threshold)
+        found |= {"expected_false_alarms": summary.expected} | (_about(detector) if wanted.full else {})
+        found["top"] = [
+            (each.to_dict() if wanted.full else each.to_short_dict())
+            | {"row": plain_label(label), "position": int(position), "rank_in_file": int(rank)}
+            for label, position, rank, _, each in rows
+        ]
+        print_json(found)
+    else:
+        shown = [(plain(label), int(rank), float(score), "", each) for label, _, rank, score, each in rows]
+        print_anomalies(summary.heading, shown)
+    return _exit_code(wanted, summary.n_flagged, summary.n_scored)
+
+
+def _exit_code(wanted: Delivery, n_flagged: int, n_scored: int) -> int:
+    if wanted.allows(n_flagged, n_scored):
         return 0
-    note(
-        f"{counted(results.n_flagged, 'row')} of {n_scored:,} flagged, which is more than allowed: exit code {FLAGGED}"
-    )
+    note(f"{counted(n_flagged, 'row')} of {n_scored:,} flagged, which is more than allowed: exit code {FLAGGED}")
     return FLAGGED
 
 
@@ -151,31 +192,39 @@ def _as_json(
     wanted: Delivery,
     shown: list[tuple[int, RowExplanation]],
 ) -> dict[str, Any]:
-    summary: dict[str, Any] = {
-        "paribus": version("paribus"),
-        "source": table.name,
-        "rows": table.n_rows,
-        "scored": int((~np.isnan(results.rows.scores)).sum()),
-        "anomalies": results.n_flagged,
-        "known": results.n_known,
-        "expected_false_alarms": results.expected_false_alarms,
-        "threshold": results.view.threshold,
-    }
+    n_scored = int((~np.isnan(results.rows.scores)).sum())
+    summary = _summary_of(table.name, table.n_rows, n_scored, results.n_flagged, results.view.threshold)
+    summary |= {"known": results.n_known, "expected_false_alarms": results.expected_false_alarms}
     if wanted.full:
-        summary |= {
-            "n_neighbors": detector.n_neighbors_,
-            "contextual": detector.contextual_features_,
-            "behavioral": detector.behavioral_features_,
-            "categorical": list(detector.categories_),
-            "parameters": {
-                name: value
-                for name, value in detector.get_params(deep=False).items()
-                if name not in ("contextual", "behavioral", "categorical", "progress")
-            },
-        }
+        summary |= _about(detector)
     summary["groups"] = [_group(group, full=wanted.full) for group in results.groups]
     summary["top"] = [_row(results, row, explanation, full=wanted.full) for row, explanation in shown]
     return summary
+
+
+def _summary_of(source: str, n_rows: int, n_scored: int, n_flagged: int, threshold: float) -> dict[str, Any]:
+    return {
+        "paribus": version("paribus"),
+        "source": source,
+        "rows": n_rows,
+        "scored": n_scored,
+        "anomalies": n_flagged,
+        "threshold": threshold,
+    }
+
+
+def _about(detector: ContextualDetector) -> dict[str, Any]:
+    return {
+        "n_neighbors": detector.n_neighbors_,
+        "contextual": detector.contextual_features_,
+        "behavioral": detector.behavioral_features_,
+        "categorical": list(detector.categories_),
+        "parameters": {
+            name: value
+            for name, value in detector.get_params(deep=False).items()
+            if name not in ("contextual", "behavioral", "categorical", "progress")
+        },
+    }
 
 
 def _group(group: AnomalyGroup, *, full: bool) -> dict[str, Any]:

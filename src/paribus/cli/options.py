@@ -11,7 +11,9 @@ import typer
 from paribus.methods.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from paribus.io.reading import Choose, ReadTable
+    from contextlib import ExitStack
+
+    from paribus.io.reading import Choose, ReadTable, TableStream, TextOptions
 
 # The spelling of None on the command line.
 NONE = "none"
@@ -31,11 +33,22 @@ class Source:
     def read(self, choose: Choose) -> ReadTable:
         """Reads the chosen columns."""
         from paribus.cli.messages import note
-        from paribus.io.reading import TextOptions, read
+        from paribus.io.reading import read
+
+        return read(self.file, choose, sql=self.sql, text=self._text(), note=note)
+
+    def open(self, choose: Choose, stack: ExitStack) -> TableStream:
+        """Opens the chosen columns, to read them in batches."""
+        from paribus.cli.messages import note
+        from paribus.io.reading import open_stream
+
+        return open_stream(self.file, stack, choose, sql=self.sql, text=self._text(), note=note)
+
+    def _text(self) -> TextOptions:
+        from paribus.io.reading import TextOptions
 
         separator = "\t" if self.separator in ("tab", r"\t") else self.separator
-        text = TextOptions(separator, self.header, self.encoding, frozenset(self.missing))
-        return read(self.file, choose, sql=self.sql, text=text, note=note)
+        return TextOptions(separator, self.header, self.encoding, frozenset(self.missing))
 
 
 def source(
@@ -43,8 +56,8 @@ def source(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A file of CSV, TSV, other delimited text, JSON lines or Parquet, gzipped or not; "
-            "- for standard input; or the SQLAlchemy URL of a database, with --sql.",
+            help="A file of CSV, TSV, other delimited text, JSON lines or Parquet, gzipped or not; a folder of such "
+            "files; - for standard input; or the SQLAlchemy URL of a database, with --sql.",
         ),
     ],
     sql: Annotated[

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats
 from paribus._common.text import counted, plain
 from paribus.cli.messages import as_typed, file_as_typed, one_line
 from paribus.cli.options import Source
@@ -101,12 +106,33 @@ def look_at(read: ReadTable) -> list[Column]:
     for position, (name, values) in enumerate(read.columns.items()):
         kind = table.kind(position)
         numbers = table.numbers(position) if kind.is_number else None
-        known = [value for value in (values if numbers is None else numbers).tolist() if not is_missing(value)]
-        distinct = list(dict.fromkeys(known))
+        n_missing, n_distinct, first = _count_objects(values) if numbers is None else _count_numbers(numbers)
         write = ColumnFormat.fit(table, position, numbers)
-        examples = [plain(write(value), 20) for value in distinct[:N_EXAMPLES]]
-        columns.append(Column(name, kind, len(values) - len(known), len(distinct), len(values), examples))
+        examples = [plain(write(value), 20) for value in first]
+        columns.append(Column(name, kind, n_missing, n_distinct, len(values), examples))
     return columns
+
+
+def _count_numbers(values: Floats) -> tuple[int, int, list[float]]:
+    """The number of missing and of distinct values, and the first few of the latter.
+
+    >>> _count_numbers(np.array([2.0, np.nan, 2.0, 1.0]))
+    (1, 2, [2.0, 1.0])
+    """
+    known = values[~np.isnan(values)]
+    first: list[float] = []
+    rest = known
+    while rest.size and len(first) < N_EXAMPLES:
+        first.append(float(rest[0]))
+        rest = rest[rest != rest[0]]
+    return len(values) - len(known), len(np.unique(known)), first
+
+
+def _count_objects(values: npt.NDArray[Any]) -> tuple[int, int, list[Any]]:
+    listed = values.tolist()
+    distinct = [value for value in dict.fromkeys(listed) if not is_missing(value)]
+    n_missing = listed.count(None) if None in listed else 0
+    return n_missing, len(distinct), distinct[:N_EXAMPLES]
 
 
 def suggest(columns: list[Column]) -> tuple[list[Column], list[Column]]:

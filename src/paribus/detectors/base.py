@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -96,7 +95,9 @@ class ContextualDetector(ReportingDetector):
         """
         check_is_fitted(self)
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "progress"}
-        save_model(path, parameters, replace(self._fitted, note=note or self._fitted.note))
+        if note:
+            self._fitted.note = note
+        save_model(path, parameters, self._fitted)
 
     @classmethod
     def load(cls, path: AnyPath) -> Self:

@@ -24,12 +24,20 @@ from paribus.methods.parameters import check_parameters
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.encoding import encode_behavior
 from paribus.tables.roles import find_columns, require_columns
-from paribus.tables.table import Table
+from paribus.tables.row_sample import sample_rows
+from paribus.tables.streams import find_batches
+from paribus.tables.table import Columns, Table
+
+# Attributes that hold what a fit says of its rows.
+RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_", "cell_p_values_")
 
 
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Holds what a fit learned. The subclasses in this package add scoring, explanations and output."""
 
+    contextual: Columns
+    behavioral: Columns | None
+    categorical: Columns | None
     contamination: float | str
     n_jobs: int | None
     progress: Progress
@@ -98,9 +106,9 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return detector
 
     def _remember(self, fitted: Fitted, method: FittedMethod | None, known: tuple[KnownEntry, ...] = ()) -> None:
-        """Sets all fitted attributes at once."""
+        """Sets all fitted attributes at once, except those that are computed from results that may be in a file."""
         self._known = known
-        table, roles = fitted.table.original, fitted.table.roles
+        table, roles = fitted.table, fitted.table.roles
         self.n_features_in_ = table.n_columns
         if table.names is not None:
             self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -117,15 +125,41 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted = fitted
         self._method = method
         self._view = None
-        self.partial_scores_ = self._as_table(table, fitted.judged.partial)
-        self.anomaly_scores_ = fitted.scores
         self.threshold_ = fitted.threshold
         self.offset_ = -fitted.threshold
+        self.fit_seconds_ = fitted.seconds
+        for name in RESULTS:
+            self.__dict__.pop(name, None)
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for attributes that are not set. Those of a fit follow from its results when they are first needed.
+        if name not in RESULTS or "_fitted" not in self.__dict__:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        fitted = self._fitted
+        self.partial_scores_ = self._as_table(fitted.table.original, fitted.judged.partial)
+        self.anomaly_scores_ = fitted.scores
         self.labels_ = self._label(self.anomaly_scores_)
         self.p_values_ = self.method.p_values(self.anomaly_scores_, self.anomaly_scores_)
         self.kinds_ = fitted.judged.kinds
         self.cell_p_values_ = fitted.judged.cell_p_values
-        self.fit_seconds_ = fitted.seconds
+        return self.__dict__[name]
+
+    def _gather(self, table: Any) -> Any:
+        """A table to fit in memory: the table itself, or a sample of the rows of one that is read in batches."""
+        found = find_batches(table)
+        if found is None:
+            return table
+        with reporter(self.progress, found.n_rows, "Reading") as tick:
+            sample = sample_rows(found, self.contextual, self.behavioral, categorical=self.categorical, tick=tick)
+        if not sample.is_complete:
+            n_drawn = Table(sample.table).n_rows
+            warnings.warn(
+                f"the detector is fitted to {n_drawn:,} of the {sample.n_rows:,} rows, and its scores are those of "
+                "these: anomaly_score scores all",
+                UserWarning,
+                stacklevel=3,
+            )
+        return sample.table
 
     def _read(self, rows: Any) -> Table:
         check_is_fitted(self)

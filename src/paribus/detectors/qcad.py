@@ -169,7 +169,7 @@ class QCAD(ContextualDetector):
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
         entries = () if known is None else read_known(known)
-        table = encode_table(X, self.contextual, self.behavioral, self.categorical)
+        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical)
         excluded = rows_to_exclude(entries, table)
         learned = table.without_behavior(excluded)
         n_rows, n_features = table.all_context.shape

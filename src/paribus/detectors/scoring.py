@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from scipy.stats import false_discovery_control
 from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Floats, Positions
-from paribus._common.validation import is_number
+from paribus._common.validation import check_whole_number, is_number
+from paribus.detectors.batches import by_batches
 from paribus.detectors.fitted_detector import FittedDetector, warn_unscored
+from paribus.output.frame import RowScores
 
 
 class ScoringDetector(FittedDetector):
@@ -38,10 +41,62 @@ class ScoringDetector(FittedDetector):
         >>> bool((detector.anomaly_score(cities.table) == detector.anomaly_scores_).all())
         True
         """
-        scores = self.method.total(self._judge(self._read(rows)).partial)
+        scores = self._scores(rows)
         warn_unscored(scores)
         return scores
 
+    @by_batches
+    def _scores(self, rows: Any) -> Floats:
+        return self.method.total(self._judge(self._read(rows)).partial)
+
+    def score_batch(self, batch: Any, *, keep: Sequence[str] = ()) -> Any:
+        """Scores some rows of a larger table: an Arrow batch in, an Arrow batch out.
+
+        All other engines are adapters around this function: it needs nothing but the batch and the detector, which may
+        come from a file, and a row gets the same bits in every batch.
+
+        Parameters
+        ----------
+        batch : pyarrow RecordBatch, or any other table
+            Rows with the columns of the fitted table.
+        keep : sequence of str
+            Columns of the batch to put before the results, such as a key.
+
+        Returns
+        -------
+        RecordBatch, or a table of the type of `batch`
+            The columns are `score`, `p_value`, `label` ("anomaly", "normal" or "not scored"), `kind` (missing if the
+            method does not tell kinds apart), and `partial_...` for each behavioral feature. Scores of rows that cannot
+            be scored are missing. A batch without rows gives the same columns, with the same types.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> batch = pa.RecordBatch.from_pydict(weather.table)[:100]
+        >>> detector.score_batch(batch, keep=["month"]).schema.names
+        ['month', 'score', 'p_value', 'label', 'kind', 'partial_temperature', 'partial_rain', 'partial_wind']
+        """
+        table = self._read(batch)
+        kept = {name: table.find_column(name) for name in keep}
+        judged = self._judge(table)
+        total = self.method.total(judged.partial)
+        partial = {name: judged.partial[:, place] for place, name in enumerate(self.behavioral_features_)}
+        scores = RowScores(total, partial, self.threshold_)
+        found: dict[str, npt.NDArray[Any]] = {
+            "score": total,
+            "p_value": self.method.p_values(total, self.anomaly_scores_),
+            "label": scores.label,
+            "kind": np.full(table.n_rows, None, dtype=object) if judged.kinds is None else judged.kinds,
+            **scores.named_parts(),
+        }
+        if twice := sorted(kept.keys() & found.keys()):
+            raise ValueError(f"column '{twice[0]}' cannot be kept, because a result has its name: rename it")
+        return table.with_results(kept.values(), found)
+
+    @by_batches
     def partial_scores(self, rows: Any) -> Any:
         """Splits the scores of rows into the contributions of the behavioral features.
 
@@ -89,6 +144,7 @@ class ScoringDetector(FittedDetector):
         """
         return self.method.p_values(self.anomaly_score(rows), self.anomaly_scores_)
 
+    @by_batches
     def cell_p_values(self, rows: Any) -> Any:
         """Computes for each value how probable a value at most as dense is in the row's context.
 
@@ -117,6 +173,7 @@ class ScoringDetector(FittedDetector):
             raise ValueError(f"{type(self).__name__} has no p-values of single values: use ConditionalSurprise")
         return self._as_table(table, found)
 
+    @by_batches
     def kinds(self, rows: Any) -> npt.NDArray[np.object_]:
         """Tells what would be strange about each row, if anything is.
 
@@ -179,6 +236,44 @@ class ScoringDetector(FittedDetector):
         chosen = known[false_discovery_control(np.clip(p_values[known], 0.0, 1.0)) <= fdr]
         return np.asarray(chosen[np.argsort(p_values[chosen], kind="stable")])
 
+    def false_share(self, n_rows: int | None = None, *, rows: Any = None) -> float:
+        """Estimates the share of ordinary rows among those with the highest scores.
+
+        As many ordinary rows are expected to score as high as the last of them as its p-value times the number of all
+        rows says.
+
+        Parameters
+        ----------
+        n_rows : int, optional
+            The number of rows, from the top of the list; the flagged ones by default.
+        rows : table, optional
+            The rows to look at, instead of the fitted ones.
+
+        Returns
+        -------
+        float
+            The expected share, 1 at most; 0 for no rows.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector.false_share(len(detector.select(fdr=0.1))) <= 0.1
+        True
+        """
+        check_is_fitted(self)
+        p_values = self.p_values_ if rows is None else self.p_values(rows)
+        ascending = np.sort(p_values[~np.isnan(p_values)])
+        if n_rows is None:
+            labels = self.labels_ if rows is None else self.predict(rows)
+            n_rows = int((labels == -1).sum())
+        check_whole_number("n_rows", n_rows, 0, len(ascending))
+        if n_rows == 0:
+            return 0.0
+        return float(min(1.0, ascending[n_rows - 1] * len(ascending) / n_rows))
+
+    @by_batches
     def percentiles(self, rows: Any) -> npt.NDArray[np.float64]:
         """Estimates the distribution of each behavioral feature in each row's context, in original units.
 
@@ -204,6 +299,7 @@ class ScoringDetector(FittedDetector):
         with self._batch(self._read(rows), "Estimating") as batch:
             return self._get_method().percentiles(batch)
 
+    @by_batches
     def reference_group(self, rows: Any) -> tuple[Positions, Floats]:
         """Finds the fitted rows that each row is compared with.
 

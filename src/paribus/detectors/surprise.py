@@ -54,8 +54,8 @@ class ConditionalSurprise(ContextualDetector):
     false_alarms : float
         With `contamination="auto"`: the share of ordinary rows that are flagged by chance.
     random_state : int, RandomState or None
-        The seed of the samples and of the columns that splits consider. The same data, parameters and seed give
-        bit-identical results for any number of threads.
+        The seed of the samples and of the columns that splits consider. The same rows, parameters and seed give
+        bit-identical results in any order of the rows and for any number of threads.
     n_jobs : int
         The number of threads; -1 for all cores.
     progress : bool or callable
@@ -161,7 +161,7 @@ class ConditionalSurprise(ContextualDetector):
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
         entries = () if known is None else read_known(known)
-        table = encode_table(X, self.contextual, self.behavioral, self.categorical)
+        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical).by_content()
         excluded = rows_to_exclude(entries, table)
         learned = table.without_behavior(excluded)
         n_rows = table.n_rows

@@ -68,7 +68,7 @@ class FittedView:
         scores = fitted.scores
         context = []
         for feature, (position, codes) in enumerate(zip(roles.contextual, table.encoding.codes, strict=True)):
-            numbers = table.all_context[:, feature] if codes is None else None
+            numbers = table.column(feature) if codes is None else None
             form = ColumnFormat.fit(original, position, numbers)
             context.append(ContextColumn(original.name(position), form, table.context_summary(feature), codes))
         return cls(
@@ -76,7 +76,7 @@ class FittedView:
             context=context,
             behavior_names=[original.name(position) for position in roles.behavioral],
             behavior_formats=[
-                ColumnFormat.fit(original, position, table.all_behavior[:, feature])
+                ColumnFormat.fit(original, position, table.column(table.n_contextual + feature))
                 for feature, position in enumerate(roles.behavioral)
             ],
             behavior_summaries=[table.behavior_summary(feature) for feature in range(len(roles.behavioral))],

@@ -32,11 +32,11 @@ def literal_path(path: Path) -> Iterator[str]:
         yield link
 
 
-def connect() -> DuckDBPyConnection:
+def connect(**settings: str) -> DuckDBPyConnection:
     """A connection that never downloads extensions."""
     import duckdb
 
-    return duckdb.connect(config=OFFLINE)
+    return duckdb.connect(config={**OFFLINE, **settings})
 
 
 def check_names(path: AnyPath, names: Iterable[str], what: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
@@ -12,40 +14,78 @@ from paribus.methods.interface import Judged, Method, MethodState
 from paribus.tables.encoded_table import EncodedTable
 
 
-@dataclass(frozen=True)
 class Fitted:
-    """The fitted table, the state of the method, and the scores."""
+    """The fitted table, the state of the method, and the scores.
 
-    table: EncodedTable
-    """The fitted table."""
-    method: Method
-    """The method that was fitted."""
-    state: MethodState
-    """The state of the method."""
-    judged: Judged
-    """What the method says about the fitted rows, each judged out of sample."""
-    reach: Floats
-    """[row][2]: the distances of the nearest and the farthest reference row, for all fitted rows or a sample."""
-    threshold: float
-    """The score above which a row is an anomaly."""
-    seconds: float
-    """How long the fit took."""
-    excluded: Positions = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """Rows that are known to be anomalies, from which nothing was learned."""
-    fitted_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    """When the fit was, in UTC."""
-    note: str = ""
-    """What the user wants to remember about the fit, such as the name of the table."""
+    Parameters
+    ----------
+    table : EncodedTable
+        The fitted table.
+    method : Method
+        The method that was fitted.
+    state : MethodState
+        The state of the method.
+    judged : Judged, or a function that makes it
+        What the method says about the fitted rows, each judged out of sample. What comes from a file is made when it is
+        first needed.
+    reach : array
+        [row][2]: the distances of the nearest and the farthest reference row, for all fitted rows or a sample.
+    threshold : float
+        The score above which a row is an anomaly.
+    seconds : float
+        How long the fit took.
+    excluded : array, optional
+        Rows that are known to be anomalies, from which nothing was learned.
+    fitted_at : str, optional
+        When the fit was, in UTC; now by default.
+    note : str
+        What the user wants to remember about the fit, such as the name of the table.
+    """
 
-    @property
-    def scores(self) -> Floats:
-        """The scores of the fitted rows."""
-        return self.method.total(self.judged.partial)
+    def __init__(
+        self,
+        table: EncodedTable,
+        method: Method,
+        state: MethodState,
+        judged: Judged | Callable[[], Judged],
+        reach: Floats,
+        threshold: float,
+        seconds: float,
+        excluded: Positions | None = None,
+        fitted_at: str | None = None,
+        note: str = "",
+    ) -> None:
+        self.table = table
+        self.method = method
+        self.state = state
+        self._judged = judged
+        self.reach = reach
+        self.threshold = threshold
+        self.seconds = seconds
+        self.excluded = np.empty(0, dtype=np.int64) if excluded is None else excluded
+        self.fitted_at = datetime.now(UTC).isoformat(timespec="seconds") if fitted_at is None else fitted_at
+        self.note = note
 
     @property
     def learned(self) -> EncodedTable:
         """The table without the behavior of rows that nothing was learned from."""
         return self.table.without_behavior(self.excluded)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A function that reads a file cannot be pickled.
+        return self.__dict__ | {"_judged": self.judged}
+
+    @property
+    def judged(self) -> Judged:
+        """What the method says about the fitted rows, each judged out of sample."""
+        if not isinstance(self._judged, Judged):
+            self._judged = self._judged()
+        return self._judged
+
+    @property
+    def scores(self) -> Floats:
+        """The scores of the fitted rows."""
+        return self.method.total(self.judged.partial)
 
 
 def with_rows(judged: Judged, rows: Positions, found: Judged) -> Judged:

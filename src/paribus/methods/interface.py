@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -18,6 +18,7 @@ KIND_NAMES = ("whole", "combination", "value")
 """Kinds of anomalies: the whole row given its context, values that do not go together, or a single value."""
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+StoredArrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,10 @@ class MethodState(Protocol):
         """The size of a reference group."""
 
 
+def _no_array(name: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Method:
     """A detection method: how its fitted state is used, stored and described.
@@ -131,7 +136,7 @@ class Method:
     """Returns the fitted method, given the table, the state and a number of threads."""
     pack: Callable[[Any], tuple[dict[str, Any], Arrays]]
     """Returns the state as header fields and arrays."""
-    unpack: Callable[[Fields, Arrays, EncodedTable], MethodState]
+    unpack: Callable[[Fields, StoredArrays, EncodedTable], MethodState]
     """Returns the state, given header fields and arrays that are not trusted."""
     total: Callable[[Floats], Floats]
     """Returns the scores of rows, given their partial scores."""
@@ -150,3 +155,5 @@ class Method:
     """Returns what scores mean and how they are made up, given the state and the number of behavioral features."""
     citation: str
     """A sentence that names the method and its publication."""
+    verifies_itself: Callable[[str], bool] = _no_array
+    """Whether an array of a model file, by name, is verified by the method that uses it, part by part."""

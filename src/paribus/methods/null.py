@@ -19,6 +19,8 @@ END = 0.1
 # the body ends.
 FAR = 0.002
 MIN_EXPECTED = 3.0
+# The tail of ordinary rows may be that many times as long as the body lets expect.
+TOLERANCE = 1.15
 N_ROUNDS = 10
 # So many stretches between knots say how the tail goes on.
 N_BEFORE = 4
@@ -82,7 +84,7 @@ def _count_strange(descending: Floats) -> int:
         if places[-1] <= places[0] or level >= body[-1]:
             # Scores that are nearly all alike: there is no scale to say what is far.
             return 0
-        slope = (places[-1] - places[0]) / np.log(body[0] / body[-1])
+        slope = TOLERANCE * (places[-1] - places[0]) / np.log(body[0] / body[-1])
         far = float(places[-1] + slope * np.log(body[-1] / level))
         expected = level * n
         excess = float((descending > far).sum()) - expected

@@ -48,6 +48,12 @@ def pack(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     }
 
 
+def check_parts(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Raises an error if the arrays of a column are not there."""
+    if name not in arrays and not all(f"{name}.{part}" in arrays for part in ("text", "ends", "missing")):
+        raise DamagedError(f"{name} is missing")
+
+
 def unpack(name: str, arrays: Mapping[str, npt.NDArray[Any]], n_rows: int) -> npt.NDArray[Any]:
     """Restores a column: text as objects, None where a value is missing."""
     if name in arrays:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.arrays import Floats
+from paribus._common.arrays import LARGEST_NUMBER, Floats
 from paribus._common.atomic_files import AnyPath, atomic_write
 from paribus._common.untrusted import (
     DamagedError,
@@ -22,11 +23,12 @@ from paribus._common.untrusted import (
     is_whole,
     with_quiet_nan,
 )
+from paribus._core import check_rows
 from paribus.methods.fitted import Fitted
-from paribus.methods.interface import KIND_NAMES, Arrays, Judged
+from paribus.methods.interface import KIND_NAMES, Arrays, Judged, StoredArrays
 from paribus.methods.registry import find_by_name
-from paribus.persistence.archive import DIGEST, ForeignError, digest, read_archive, write_archive
-from paribus.persistence.columns import pack, pack_category, timestamps, unpack, unpack_category
+from paribus.persistence.archive import ForeignError, read_archive, verified, write_archive
+from paribus.persistence.columns import check_parts, pack, pack_category, timestamps, unpack, unpack_category
 from paribus.tables.column import Kind
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.encoding import ContextEncoding
@@ -35,10 +37,12 @@ from paribus.tables.table import Table
 
 FORMAT = "paribus model"
 CELL_P_VALUES = ("cell_p_values", "cell_p_values_given_all")
-VERSION = 1
+VERSION = 2
 WHAT = "a model saved by paribus"
 # The types in which columns of timestamps and durations are stored, by the word that `Table.holds` has for them.
 _TIME_TYPES = {"timestamps": "M8[us]", "durations": "m8[us]"}
+# Types of arrays that are kept; others become arrays of objects.
+_ARRAY_TYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
 
 
 def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> None:
@@ -46,12 +50,10 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
     encoded, table = fitted.table, fitted.table.original
     roles = encoded.roles
     fields, arrays = fitted.method.pack(fitted.state)
-    arrays |= {
-        "context": encoded.all_context,
-        "behavior": encoded.all_behavior,
-        **_pack_judged(fitted.judged),
-        "reach": fitted.reach,
-    }
+    # One kind of NaN, so that a file that is read and saved again is the same.
+    arrays |= {"rows": with_quiet_nan(encoded.rows), **_pack_judged(fitted.judged), "reach": fitted.reach}
+    if encoded.order is not None:
+        arrays["order"] = encoded.order
     if len(fitted.excluded):
         arrays["excluded"] = fitted.excluded
     in_roles = {*roles.contextual, *roles.behavioral}
@@ -86,7 +88,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "note": fitted.note,
     }
     with atomic_write(path) as file:
-        write_archive(file, header, arrays)
+        write_archive(file, header, arrays, fitted.method.verifies_itself)
 
 
 def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
@@ -98,7 +100,7 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         raise FileNotFoundError(f"there is no model {path}")
     if not path.is_file():
         raise ValueError(f"{path} is a pipe or a device, and a model cannot be read from one: save it to a file first")
-    header, arrays = read_archive(path, WHAT)
+    header, arrays, is_mapped = read_archive(path, WHAT)
     if header.get("format") != FORMAT:
         raise ForeignError(f"{path.name} is not {WHAT}")
     if not is_whole(header.get("version")) or header["version"] < 1:
@@ -106,16 +108,25 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
     if header["version"] > VERSION:
         newer = header.get("paribus")
         raise ValueError(f"{path.name} was saved by a newer paribus ({str(newer)[:20]}): this one cannot read it")
+    if header["version"] < VERSION:
+        raise ValueError(
+            f"{path.name} is a model of version {header['version']}, which this paribus no longer reads: "
+            "fit the detector and save it again"
+        )
     try:
-        if header.get(DIGEST) != digest(header, arrays):
-            raise DamagedError("it was changed after it was saved")
-        return _restore(Fields(header), arrays)
+        stored = verified(header, arrays)
+        parameters, fitted = _restore(Fields(header), stored)
+        if not is_mapped:
+            # A large file is verified when it is used, a small one now: what is found later is not said of a file.
+            stored.verify_all()
+            _ = fitted.judged, fitted.table.original, fitted.method.restore(fitted.learned, fitted.state, 1)
+        return parameters, fitted
     except (DamagedError, RecursionError) as error:
         raise DamagedError(f"{path.name} is damaged: {error}") from None
 
 
-def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, Any], Fitted]:
-    n_rows = header.whole("rows", 2, 2**32 - 1)
+def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitted]:
+    n_rows = header.whole("rows", 2, 2**32 - 2)
     columns = header.get("columns", lambda value: is_whole(value) or _is_texts(value))
     n_columns = len(columns) if isinstance(columns, list) else columns
     contextual = header.positions("contextual", n_columns)
@@ -124,25 +135,36 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
         raise DamagedError("a column has two roles")
     encoding = _encoding(header, contextual)
     categorical = frozenset(p for p, codes in zip(contextual, encoding.codes, strict=True) if codes is not None)
-    n_features = len(behavioral)
-
-    context = floats_of(arrays, "context", (n_rows, len(contextual)))
-    for column, codes in enumerate(encoding.codes):
-        if codes is not None:
-            known = context[~np.isnan(context[:, column]), column]
-            if ((known < 0) | (known >= len(codes)) | (known != np.floor(known))).any():
-                raise DamagedError("a category has no name")
-    behavior = floats_of(arrays, "behavior", (n_rows, n_features))
-    judged = _unpack_judged(arrays, (n_rows, n_features))
+    shape = (n_rows, len(behavioral))
+    rows = array_of(arrays, "rows", np.float64, (n_rows, len(contextual) + len(behavioral)))
+    n_codes = [0 if codes is None else len(codes) for codes in encoding.codes] + [0] * len(behavioral)
+    is_number = np.append(encoding.categorical == 0, np.ones(len(behavioral), dtype=bool))
+    is_sound, is_quiet = check_rows(
+        rows, is_number.astype(np.uint8), np.array(n_codes, dtype=np.float64), LARGEST_NUMBER
+    )
+    if not is_sound:
+        raise DamagedError("rows has a number out of range, or a category without a name")
+    if not is_quiet:
+        rows = with_quiet_nan(rows)
+    order = array_of(arrays, "order", np.uint32, (n_rows,)) if "order" in arrays else None
     reach = arrays.get("reach", np.empty(0))
     reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
     if np.isnan(reach).any():
         raise DamagedError("the distances are invalid")
     roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
-    table = _table(header, arrays, roles, encoding, context, behavior, columns, n_columns)
-    if roles.by_name and table.names is None:
+    if roles.by_name and not isinstance(columns, list):
         raise DamagedError("the columns have no names")
-    encoded = EncodedTable(table, roles, encoding, context, behavior)
+    _check_table(header, arrays, roles, columns)
+    encoded: EncodedTable | None = None
+
+    def original() -> Table:
+        assert encoded is not None
+        return _table(header, arrays, encoded, columns)
+
+    encoded = EncodedTable(original, roles, encoding, rows, order, columns)
+    if order is not None and (order.max() >= n_rows or (order[encoded.places] != np.arange(n_rows)).any()):
+        raise DamagedError("order is not a permutation")
+    _check_judged(arrays, shape)
     method = find_by_name(header.get("method", lambda name: find_by_name(name) is not None))
     assert method is not None
     n_excluded = header.whole("excluded", 0, n_rows - 1)
@@ -156,6 +178,7 @@ def _restore(header: Fields, arrays: dict[str, npt.NDArray[Any]]) -> tuple[dict[
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is invalid")
+    judged = partial(_unpack_judged, arrays, shape)
     fitted_at = header.get("fitted_at", lambda value: isinstance(value, str))
     note = header.get("note", lambda value: isinstance(value, str))
     fitted = Fitted(encoded, method.method, state, judged, reach, threshold, seconds, excluded, fitted_at, note)
@@ -173,7 +196,17 @@ def _pack_judged(judged: Judged) -> Arrays:
     return arrays
 
 
-def _unpack_judged(arrays: Arrays, shape: tuple[int, int]) -> Judged:
+def _check_judged(arrays: StoredArrays, shape: tuple[int, int]) -> None:
+    """Raises an error if what was said of the rows is not there; what is in it is checked when it is read."""
+    names = {"partial_scores"}
+    if arrays.keys() & {"kinds", *CELL_P_VALUES}:
+        # A single feature has no others to be given.
+        names |= {"kinds", *CELL_P_VALUES[: min(shape[1], 2)]}
+    if not names <= arrays.keys():
+        raise DamagedError("what was said of the rows is not there")
+
+
+def _unpack_judged(arrays: StoredArrays, shape: tuple[int, int]) -> Judged:
     partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, shape))
     if (partial < 0).any() or np.isnan(partial).all():
         raise DamagedError("the scores are invalid")
@@ -205,28 +238,37 @@ def _encoding(header: Fields, contextual: list[int]) -> ContextEncoding:
     return ContextEncoding(codes, [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual])
 
 
-def _table(
-    header: Fields,
-    arrays: dict[str, npt.NDArray[Any]],
-    roles: Roles,
-    encoding: ContextEncoding,
-    context: Floats,
-    behavior: Floats,
-    columns: list[str] | int,
-    n_columns: int,
-) -> Table:
+def _check_table(header: Fields, arrays: StoredArrays, roles: Roles, columns: list[str] | int) -> None:
+    """Raises an error if the original table cannot be made; its columns are checked when they are read."""
+    types = header.get("types", lambda value: isinstance(value, dict))
+    array_type = header.get("array", lambda value: value is None or isinstance(value, str))
+    in_roles = {*roles.contextual, *roles.behavioral}
+    if array_type is not None and (array_type[1:] not in (*_ARRAY_TYPES, "O") or isinstance(columns, list)):
+        raise DamagedError("the type of the table is invalid")
+    for position in range(len(columns) if isinstance(columns, list) else columns):
+        if position in roles.categorical:
+            continue
+        if position in in_roles:
+            if types.get(str(position)) not in ("whole", "number", *_TIME_TYPES.values()):
+                raise DamagedError("the type of a column is invalid")
+        else:
+            check_parts(f"column_{position}", arrays)
+    if header.flag("labels"):
+        check_parts("labels", arrays)
+
+
+def _table(header: Fields, arrays: StoredArrays, encoded: EncodedTable, columns: list[str] | int) -> Table:
     """The original table: columns with a role from their encoded values, the others as they were stored."""
-    n_rows = len(context)
+    roles, encoding, n_rows = encoded.roles, encoded.encoding, encoded.n_rows
     types = header.get("types", lambda value: isinstance(value, dict))
     found: list[npt.NDArray[Any]] = []
-    for position in range(n_columns):
+    for position in range(encoded.n_columns):
         if position in roles.categorical:
             column = roles.contextual.index(position)
-            found.append(_decoded(context[:, column], list(encoding.codes[column] or {})))
+            found.append(_decoded(encoded.column(column), list(encoding.codes[column] or {})))
         elif position in roles.contextual or position in roles.behavioral:
-            place = roles.contextual.index(position) if position in roles.contextual else None
-            numbers = behavior[:, roles.behavioral.index(position)] if place is None else context[:, place]
-            found.append(_as_type(numbers, types.get(str(position))))
+            feature = [*roles.contextual, *roles.behavioral].index(position)
+            found.append(_as_type(encoded.column(feature), types.get(str(position))))
         else:
             found.append(unpack(f"column_{position}", arrays, n_rows))
     labels = unpack("labels", arrays, n_rows) if header.flag("labels") else None
@@ -261,7 +303,7 @@ def _as_type(numbers: Floats, name: Any) -> npt.NDArray[Any]:
 
 
 def _as_array(columns: list[npt.NDArray[Any]], type_name: str) -> npt.NDArray[Any]:
-    if type_name[1:] in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1"):
+    if type_name[1:] in _ARRAY_TYPES:
         if any(column.dtype.kind not in "fiu" for column in columns):
             raise DamagedError("the columns are not of one type")
         with np.errstate(all="ignore"):

@@ -74,6 +74,11 @@ class Adapter(ABC):
         """A new table in the caller's type with the caller's rows; an array for an array."""
         return self.new(columns)
 
+    def with_results(self, kept: list[int], columns: Mapping[str, npt.NDArray[Any]]) -> Any:
+        """A new table in the caller's type: some of the columns, and then numbers and text."""
+        names = self.names or [str(position) for position in range(self.n_columns)]
+        return self.new({names[position]: self.raw(position) for position in kept} | dict(columns))
+
 
 class _NumpyAdapter(Adapter):
     """What arrays and mappings have in common: each column is a numpy array."""
@@ -146,8 +151,9 @@ class _MappingAdapter(_NumpyAdapter):
 class _FrameAdapter(Adapter):
     """A dataframe that narwhals reads, such as one of pandas, polars or pyarrow."""
 
-    def __init__(self, frame: nw.DataFrame[Any]) -> None:
+    def __init__(self, frame: nw.DataFrame[Any], *, is_batch: bool = False) -> None:
         self._frame = frame
+        self._is_batch = is_batch
         self.n_rows, self.n_columns = frame.shape
         names: list[Any] = list(frame.columns)
         self.names = _text_names(names)
@@ -214,6 +220,31 @@ class _FrameAdapter(Adapter):
             result.index = self.index
         return result
 
+    def with_results(self, kept: list[int], columns: Mapping[str, npt.NDArray[Any]]) -> Any:
+        backend = self._frame.implementation
+        series = [
+            # NaN is a missing value, and types do not depend on the values.
+            nw.new_series(name, values.tolist(), nw.String(), backend=backend)
+            if values.dtype.kind == "O"
+            else nw.new_series(name, values, nw.Float64(), backend=backend)
+            for name, values in columns.items()
+        ]
+        if backend.is_pyarrow() or backend.is_polars():
+            series = [each.fill_nan(None) if each.dtype == nw.Float64() else each for each in series]
+        parts = [each.to_frame() for each in series]
+        if kept:
+            chosen = self._frame.select(nw.nth(*kept))
+            parts = [chosen if self.index is None else nw.maybe_reset_index(chosen), *parts]
+        result = nw.concat(parts, how="horizontal").to_native()
+        if self._is_batch:
+            import pyarrow
+
+            arrays = [column.combine_chunks() for column in result.columns]
+            return pyarrow.RecordBatch.from_arrays(arrays, schema=result.schema)
+        if self.index is not None:
+            result.index = self.index
+        return result
+
     def _has_objects(self, position: int) -> bool:
         return isinstance(self._series(position).dtype, nw.Object | nw.Unknown)
 
@@ -228,7 +259,7 @@ def adapt(data: Any) -> Adapter:
     if isinstance(data, Mapping):
         return _MappingAdapter(data)
     frame = _as_frame(data)
-    return _ArrayAdapter(data) if frame is None else _FrameAdapter(frame)
+    return _ArrayAdapter(data) if frame is None else _FrameAdapter(frame, is_batch=_is_record_batch(data))
 
 
 def _text_names(names: list[Any]) -> list[str] | None:
@@ -240,7 +271,7 @@ def _as_frame(data: Any) -> nw.DataFrame[Any] | None:
         return data
     if isinstance(data, nw.LazyFrame) or type(data).__name__ == "LazyFrame":
         raise TypeError("a lazy table has no rows yet: call .collect() and pass the result")
-    if type(data).__name__ == "RecordBatch" and type(data).__module__.startswith("pyarrow"):
+    if _is_record_batch(data):
         import pyarrow
 
         data = pyarrow.Table.from_batches([data])
@@ -249,6 +280,10 @@ def _as_frame(data: Any) -> nw.DataFrame[Any] | None:
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"column names must be unique: {' '.join(str(error).split())}") from None
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _is_record_batch(data: Any) -> bool:
+    return type(data).__name__ == "RecordBatch" and type(data).__module__.startswith("pyarrow")
 
 
 def _as_column(name: Any, values: Any) -> npt.NDArray[Any]:

@@ -3,59 +3,165 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus.tables.encoding import ContextEncoding, encode_behavior
 from paribus.tables.roles import Roles, assign_roles
+from paribus.tables.row_hash import Hashes, canonical_order, hash_rows
 from paribus.tables.row_store import ColumnSummary, Rows
 from paribus.tables.table import Columns, Table
 
+RowNumbers = npt.NDArray[np.uint32]
 
-@dataclass(frozen=True)
+
 class EncodedTable:
-    """A table in memory with its roles, in its original and in its encoded form. It is a `RowStore`."""
+    """A table in memory with its roles, in its original and in its encoded form. It is a `RowStore`.
 
-    original: Table
-    roles: Roles
-    encoding: ContextEncoding
-    all_context: Floats
-    """[row][contextual feature]"""
-    all_behavior: Floats
-    """[row][behavioral feature]"""
+    Parameters
+    ----------
+    original : Table, or a function that makes it
+        The table as the caller gave it. One that comes from a file is made when it is first needed.
+    roles : Roles
+        The roles of its columns.
+    encoding : ContextEncoding
+        The codes of categories.
+    rows : array
+        [row][feature]: the contextual features, then the behavioral ones.
+    order : array, optional
+        By row of `rows`: its position in the caller's table, if they are in another order.
+    columns : list of str, or int
+        The names of the columns, or their number if they have none. By default those of the original.
+    """
+
+    def __init__(
+        self,
+        original: Table | Callable[[], Table],
+        roles: Roles,
+        encoding: ContextEncoding,
+        rows: Floats,
+        order: RowNumbers | None = None,
+        columns: list[str] | int | None = None,
+    ) -> None:
+        if columns is None:
+            assert isinstance(original, Table)
+            columns = original.n_columns if original.names is None else original.names
+        self._original = original
+        self.names = columns if isinstance(columns, list) else None
+        self.n_columns = len(columns) if isinstance(columns, list) else columns
+        self.roles = roles
+        self.encoding = encoding
+        self.rows = rows
+        self.order = order
+
+    @property
+    def original(self) -> Table:
+        """The table as the caller gave it."""
+        if not isinstance(self._original, Table):
+            self._original = self._original()
+        return self._original
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A function that makes the table from a file cannot be pickled.
+        kept = {name: value for name, value in self.__dict__.items() if name != "places"}
+        return kept | {"_original": self.original}
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
-        return self.original.n_rows
+        return len(self.rows)
+
+    def name(self, position: int) -> str:
+        """The name of a column in results."""
+        return self.names[position] if self.names is not None else str(position)
+
+    @property
+    def n_contextual(self) -> int:
+        """The number of contextual features, which come first in `rows`."""
+        return len(self.roles.contextual)
+
+    @property
+    def all_context(self) -> Floats:
+        """[row][contextual feature] in the caller's order: a copy."""
+        return self.context(slice(None))
+
+    @property
+    def all_behavior(self) -> Floats:
+        """[row][behavioral feature] in the caller's order: a copy."""
+        return self.behavior(slice(None))
 
     def context(self, rows: Rows) -> Floats:
         """Contextual features of some rows: [row][feature], categories as codes."""
-        return self.all_context[rows]
+        return np.ascontiguousarray(self.rows[self._held(rows), : self.n_contextual])
 
     def behavior(self, rows: Rows) -> Floats:
         """Behavioral features of some rows: [row][feature]."""
-        return self.all_behavior[rows]
+        return np.ascontiguousarray(self.rows[self._held(rows), self.n_contextual :])
 
-    def without_behavior(self, rows: Positions) -> EncodedTable:
-        """The same table, in which some rows have no behavior."""
-        if len(rows) == 0:
-            return self
-        behavior = self.all_behavior.copy()
-        behavior[rows] = np.nan
-        return replace(self, all_behavior=behavior)
+    def column(self, feature: int) -> Floats:
+        """A feature of all rows in the caller's order; the behavioral ones come after the contextual ones."""
+        return self.rows[self._held(slice(None)), feature]
 
     def context_summary(self, feature: int) -> ColumnSummary:
         """A summary of one contextual feature."""
         codes = self.encoding.codes[feature]
-        return ColumnSummary.of(self.all_context[:, feature], None if codes is None else len(codes))
+        return ColumnSummary.of(self.column(feature), None if codes is None else len(codes))
 
     def behavior_summary(self, feature: int) -> ColumnSummary:
         """A summary of one behavioral feature."""
-        return ColumnSummary.of(self.all_behavior[:, feature])
+        return ColumnSummary.of(self.column(self.n_contextual + feature))
+
+    @cached_property
+    def places(self) -> RowNumbers:
+        """By position in the caller's table: where the row is in `rows`."""
+        places = np.zeros(self.n_rows, dtype=np.uint32)
+        numbers = np.arange(self.n_rows, dtype=np.uint32)
+        if self.order is None:
+            return numbers
+        places[self.order] = numbers
+        return places
+
+    def held(self, positions: Positions) -> Positions:
+        """Where rows of the caller's table are in `rows`; -1 for -1."""
+        return np.where(positions >= 0, self.places[positions].astype(np.int64), -1)
+
+    def given(self, held: Positions) -> Positions:
+        """The positions in the caller's table of rows of `rows`; -1 for -1."""
+        return held if self.order is None else np.where(held >= 0, self.order[held].astype(np.int64), -1)
+
+    def row_hashes(self) -> Hashes:
+        """A hash of each row of `rows`, categories by what they are called."""
+        columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(self.rows.shape[1])]
+        named = [None if codes is None else list(codes) for codes in self.encoding.codes]
+        return hash_rows(columns, [*named, *[None] * len(self.roles.behavioral)])
+
+    def without_behavior(self, positions: Positions) -> EncodedTable:
+        """The same table, in which some rows have no behavior; they are given by position in the caller's table."""
+        if len(positions) == 0:
+            return self
+        rows = self.rows.copy()
+        rows[self.held(positions), self.n_contextual :] = np.nan
+        columns = self.n_columns if self.names is None else self.names
+        return EncodedTable(self._original, self.roles, self.encoding, rows, self.order, columns)
+
+    def by_content(self) -> EncodedTable:
+        """The same table with its rows in an order that depends on their values alone, and is random otherwise.
+
+        What is drawn from them by position then does not depend on the order in which they came.
+        """
+        order = canonical_order(self.row_hashes(), self.rows)
+        # Minus zero becomes zero, which it equals.
+        rows = self.rows[order] + 0.0
+        columns = self.n_columns if self.names is None else self.names
+        return EncodedTable(self._original, self.roles, self.encoding, rows, order.astype(np.uint32), columns)
+
+    def _held(self, rows: Rows) -> Rows:
+        return rows if self.order is None else self.places[rows]
 
 
 def encode_table(
@@ -69,7 +175,7 @@ def encode_table(
     behavior = encode_behavior(table, roles.behavioral)
     _warn_about_empty_context(table, context, roles.contextual)
     _check_behavior(behavior, [table.name(position) for position in roles.behavioral])
-    return EncodedTable(table.copy(), roles, encoding, context, behavior)
+    return EncodedTable(table.copy(), roles, encoding, np.hstack([context, behavior]))
 
 
 def _warn_about_empty_context(table: Table, context: Floats, positions: list[int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -181,6 +181,10 @@ class Table:
     def like(self, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
         """A new table of the caller's type, with the caller's index where there is one; an array for an array."""
         return self._adapter.like(columns)
+
+    def with_results(self, kept: Iterable[int], columns: Mapping[str, npt.NDArray[Any]]) -> Any:
+        """A new table of the caller's type: some of its columns, and then numbers and text, whose types are fixed."""
+        return self._adapter.with_results(list(kept), columns)
 
     def new(self, columns: Mapping[str, Any]) -> Any:
         """A new table of the caller's type with rows of its own; a dict of columns if there is no dataframe."""

@@ -16,6 +16,7 @@ days.csv: decimal commas in column 'rain' are read as decimal points
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -25,14 +26,18 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus.io.reading import delimited, json_lines, parquet
-from paribus.io.reading.columns import Choose, Note, RawTable, Wanted, all_columns, typed
+from paribus.io.reading.columns import typed
+from paribus.io.reading.folder import stream_folder
+from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, all_columns
 from paribus.io.reading.source import open_source
+from paribus.io.reading.table_stream import TableStream, typed_stream
 from paribus.io.reading.text import TextOptions
 
-__all__ = ["Choose", "Note", "ReadTable", "TextOptions", "Wanted", "read"]
+__all__ = ["Choose", "Note", "ReadTable", "TableStream", "TextOptions", "Wanted", "open_stream", "read"]
 
 FORMATS = (parquet, json_lines, delimited)
-"""A format is a module with `NAME`, `recognizes(head, name)` and `read(...)`. The last one accepts any file."""
+"""A format is a module with `NAME`, `recognizes(head, name)`, `read(...)` and `stream(...)`. The last one accepts any
+file."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+._-]*://")
 _REMOTE = re.compile(r"(https?|ftps?|s3[an]?|gs|gcs|az|abfss?|hdfs|file)://", re.IGNORECASE)
@@ -64,7 +69,7 @@ def read(
     Parameters
     ----------
     source : str
-        A path, "-", or the SQLAlchemy URL of a database.
+        A path, also of a folder of files with the same columns; "-"; or the SQLAlchemy URL of a database.
     choose : function, optional
         Takes the names of all columns, and returns which of them are wanted, and as which type. Where possible, it is
         called before the rows are read, so that a misspelled name is reported at once.
@@ -81,6 +86,8 @@ def read(
     """
     text = text or TextOptions()
     with ExitStack() as stack:
+        if os.path.isdir(source):
+            return _gathered(open_stream(source, stack, choose, sql=sql, text=text, note=note))
         raw = _read_raw(source, choose, sql, text, stack, note)
         # Column by column, so that only one column is in memory twice.
         columns = {name: typed(raw, name, text.missing, note) for name in raw.names}
@@ -102,6 +109,63 @@ def _evident_type(values: npt.NDArray[Any]) -> str:
     return ""
 
 
+def open_stream(
+    source: str,
+    stack: ExitStack,
+    choose: Choose = all_columns,
+    *,
+    sql: str | None = None,
+    text: TextOptions | None = None,
+    note: Note = lambda _: None,
+) -> TableStream:
+    """Opens a table to read it some rows at a time, as often as needed, however large it is.
+
+    The values are those that `read` gives. Input that can be read only once is kept in a temporary file.
+
+    Parameters
+    ----------
+    source : str
+        A path, also of a folder of files with the same columns; "-"; or the SQLAlchemy URL of a database.
+    stack : ExitStack
+        Closes the table.
+    choose, sql, text, note : optional
+        As for `read`.
+
+    Returns
+    -------
+    TableStream
+    """
+    text = text or TextOptions()
+    _check_place(source, sql)
+    if _ADDRESS.match(source):
+        from paribus.io.reading.database import stream_database
+
+        raw = stream_database(source, sql, stack)
+    elif os.path.isdir(source):
+
+        def open_part(path: str, note: Note, stack: ExitStack) -> RawStream:
+            return _open_file(path, text, stack, note)
+
+        raw = stream_folder(source, open_part, note)
+    else:
+        raw = _open_file(source, text, stack, note)
+    return typed_stream(raw, choose, text.missing, note)
+
+
+def _open_file(source: str, text: TextOptions, stack: ExitStack, note: Note) -> RawStream:
+    opened = open_source(source, stack)
+    chosen = next(each for each in FORMATS if each.recognizes(opened.head, opened.name))
+    found: RawStream = chosen.stream(opened, text, note, stack)
+    return found
+
+
+def _gathered(stream: TableStream) -> ReadTable:
+    """A stream as one table."""
+    batches = list(stream.batches())
+    columns = {name: np.concatenate([batch[name] for batch in batches]) for name in stream.names}
+    return ReadTable(stream.name, columns, stream.n_rows)
+
+
 def _read_raw(
     source: str,
     choose: Choose,
@@ -110,15 +174,19 @@ def _read_raw(
     stack: ExitStack,
     note: Note,
 ) -> RawTable:
-    if _REMOTE.match(source):
-        raise ValueError(f"{source} is a URL, and paribus does not download tables: download the file first")
+    _check_place(source, sql)
     if _ADDRESS.match(source):
         from paribus.io.reading.database import read_database
 
         return read_database(source, sql, choose)
-    if sql is not None:
-        raise ValueError(f"--sql needs the URL of a database, such as sqlite:///{source}")
     opened = open_source(source, stack)
     chosen = next(each for each in FORMATS if each.recognizes(opened.head, opened.name))
     table: RawTable = chosen.read(opened, choose, text, note, stack)
     return table
+
+
+def _check_place(source: str, sql: str | None) -> None:
+    if _REMOTE.match(source):
+        raise ValueError(f"{source} is a URL, and paribus does not download tables: download the file first")
+    if sql is not None and not _ADDRESS.match(source):
+        raise ValueError(f"--sql needs the URL of a database, such as sqlite:///{source}")

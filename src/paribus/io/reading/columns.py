@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import numbers as numeric
 import re
-from array import array
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any, TypeAlias
+from enum import Enum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import LARGEST_NUMBER
 from paribus._common.text import plain
+from paribus.io.reading.raw import Note, RawTable, Wanted
 from paribus.tables.column import is_missing
 
 # Spellings of a missing value in a column of numbers, in lower case. In a column of text they are ordinary text.
@@ -29,103 +30,153 @@ _CODE = re.compile(r"[+-]?0\d|[+-]?\d{16}")
 MIN_NUMERIC_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which columns are wanted, and as which type."""
+class As(Enum):
+    """What the values of a column are converted to."""
 
-    names: list[str] | None = None
-    """The names of the wanted columns; None for all."""
-    numbers: frozenset[str] = frozenset()
-    """The columns that must be numbers."""
-    texts: frozenset[str] = frozenset()
-    """The columns that stay text as it is written, even if it looks like numbers."""
-    strict: bool = False
-    """Whether text in a column that is mostly numbers is an error; otherwise the column is text."""
-    carried: frozenset[str] = frozenset()
-    """Columns that are only carried along, so that nothing in them is an error."""
-
-    def is_strict(self, name: str) -> bool:
-        """Whether text in a column that is mostly numbers is an error."""
-        return self.strict and name not in self.carried
-
-
-Choose: TypeAlias = Callable[[list[str]], Wanted]
-Note: TypeAlias = Callable[[str], object]
+    NUMBERS = "numbers"
+    DECIMAL_COMMAS = "numbers with decimal commas"
+    TIMESTAMPS = "timestamps"
+    BOOLEANS = "booleans"
+    TEXT = "text, and booleans that are not text"
+    WRITTEN = "text as it is written"
 
 
 @dataclass
-class RawTable:
-    """A table whose values have not been converted yet."""
+class Facts:
+    """What the values of a column can be, by those that were seen; facts about parts of a column can be merged."""
 
-    source: str
-    names: list[str]
-    columns: dict[str, Sequence[Any] | npt.NDArray[Any]]
-    wanted: Wanted
-    lines: array[int] | None
-    """The line that each row starts on; None if the source has no lines."""
-    decimal_commas: bool = False
-    """Whether commas may be decimal commas."""
-    types: dict[str, str] | None = None
-    """The types of the columns as DuckDB calls them; None if the source has none."""
+    n_known: int = 0
+    """The number of values that are not blank."""
+    n_numbers: int = 0
+    are: dict[As, bool] = field(
+        default_factory=lambda: dict.fromkeys((As.BOOLEANS, As.TIMESTAMPS, As.NUMBERS, As.DECIMAL_COMMAS), True)
+    )
+    """Whether all values that are not blank are or spell such."""
+    first_odd: tuple[str, Any] | None = None
+    """The place and the first value that is no number."""
+    has_codes: bool = False
+    """Whether a value looks like a number and is a code, such as 007."""
 
-    def __post_init__(self) -> None:
-        self.n_rows = len(next(iter(self.columns.values()), ()))
-
-    def place(self, row: int) -> str:
-        """The place of a row in messages."""
-        return f"{self.source}, row {row}" if self.lines is None else f"{self.source}, line {self.lines[row]}"
-
-
-def all_columns(names: list[str]) -> Wanted:
-    """Chooses all columns, with auto-detected types."""
-    return Wanted()
+    def merge(self, other: Facts) -> None:
+        """Adds the facts about later values."""
+        self.n_known += other.n_known
+        self.n_numbers += other.n_numbers
+        self.are = {each: known and other.are[each] for each, known in self.are.items()}
+        self.first_odd = self.first_odd or other.first_odd
+        self.has_codes = self.has_codes or other.has_codes
 
 
-def pick(names: list[str], wanted: Wanted) -> tuple[list[str], list[int]]:
-    """The names and positions of the wanted columns, in the order of the table."""
-    places = [place for place, name in enumerate(names) if wanted.names is None or name in wanted.names]
-    return [names[place] for place in places], places
+class Cells:
+    """Values of a column without surrounding spaces, None where one is missing; each text is looked at once."""
 
+    def __init__(self, values: Sequence[Any] | npt.NDArray[Any], missing: frozenset[str]) -> None:
+        listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        if isinstance(values, np.ndarray) and values.dtype.kind != "O":
+            # With the types of numpy, so that whole numbers stay distinguishable from booleans.
+            listed = list(values)
+        self._codes: npt.NDArray[np.int64] | None = None
+        if set(map(type, listed)) <= {str, type(None)}:
+            places: dict[Any, int] = {}
+            self._codes = np.fromiter((places.setdefault(each, len(places)) for each in listed), np.int64, len(listed))
+            listed = list(places)
+        absent = _absent(missing)
+        self.distinct = [_tidy(value, missing, absent) for value in listed]
 
-def check_names(source: str, names: list[str]) -> None:
-    """Raises an error if two columns have the same name."""
-    first: dict[str, int] = {}
-    for place, name in enumerate(names, 1):
-        if name in first:
-            raise ValueError(f"{source}: columns {first[name]} and {place} are both called '{name}': rename one")
-        first[name] = place
+    def rows_of(self, is_wanted: Sequence[bool]) -> npt.NDArray[np.int64]:
+        """The rows whose value is wanted; one answer for each of the distinct values."""
+        wanted = np.array(is_wanted, dtype=bool)
+        return np.flatnonzero(wanted if self._codes is None else wanted[self._codes])
+
+    def spread(self, converted: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One value for each row, from one for each of the distinct values."""
+        return converted if self._codes is None else converted[self._codes]
 
 
 def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.NDArray[Any]:
     """Converts a column to numbers, timestamps, booleans or text, and removes it from the raw table."""
     values = raw.columns.pop(name)
-    absent = frozenset(spelled for text in missing if (spelled := _spelled(text)) is not None)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiumM" and name not in raw.wanted.texts:
-        if values.dtype.kind in "mM":
-            return values
-        return _usable(raw, name, np.where(np.isin(values, list(absent)), np.nan, values) if absent else values)
-    cells = [_tidy(value, missing, absent) for value in values]
-    if name in raw.wanted.texts:
-        return _objects(None if cell is None else _as_text(cell) for cell in cells)
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if name in raw.wanted.carried and any(isinstance(cell, str) and _CODE.match(cell) for cell in cells):
-        # Codes such as 007 must come out as they went in.
-        return _objects(None if cell is None else _as_text(cell) for cell in cells)
+    if is_typed(raw.wanted, name, values):
+        return usable(raw, name, values, missing)
+    cells = Cells(values, missing)
+    facts = Facts() if name in raw.wanted.texts else look_at(raw, name, cells)
+    return convert(raw, name, cells, decide(raw.source, raw.wanted, name, facts, raw.decimal_commas, note))
+
+
+def is_typed(wanted: Wanted, name: str, values: Sequence[Any] | npt.NDArray[Any]) -> bool:
+    """Whether the source says itself which type the values of a column have."""
+    return isinstance(values, np.ndarray) and values.dtype.kind in "fiumM" and name not in wanted.texts
+
+
+def usable(raw: RawTable, name: str, values: Any, missing: frozenset[str]) -> npt.NDArray[Any]:
+    """Numbers and timestamps that the source has as such. Raises an error if one cannot be computed with."""
+    if values.dtype.kind in "mM":
+        return np.asarray(values)
+    absent = _absent(missing)
+    return _usable(raw, name, np.where(np.isin(values, list(absent)), np.nan, values) if absent else values)
+
+
+def look_at(raw: RawTable, name: str, cells: Cells) -> Facts:
+    """What the values of a column can be."""
     if raw.wanted.is_strict(name):
-        _check_simple(raw, name, cells, kinds)
-    if name not in raw.wanted.numbers and (booleans := _booleans(cells)) is not None:
-        return booleans
-    if (timestamps := _timestamps(cells, kinds)) is not None:
-        return timestamps
-    floats = [math.nan if _is_blank(cell) else number(cell) for cell in cells]
-    if None not in floats:
-        return _usable(raw, name, np.array(floats, dtype=np.float64))
-    if raw.decimal_commas and _all_decimal_commas(cells):
-        note(f"{raw.source}: decimal commas in column '{name}' are read as decimal points")
-        decimals = [math.nan if _is_blank(cell) else number(cell.replace(",", ".")) for cell in cells]
-        return _usable(raw, name, np.array(decimals, dtype=np.float64))
-    _check_mistake(raw, name, cells, floats)
-    return _objects(None if cell is None else cell if isinstance(cell, bool) else _as_text(cell) for cell in cells)
+        _check_simple(raw, name, cells)
+    is_known = [not _is_blank(cell) for cell in cells.distinct]
+    known = [cell for cell, there in zip(cells.distinct, is_known, strict=True) if there]
+    facts = Facts(len(cells.rows_of(is_known)))
+    facts.has_codes = any(isinstance(cell, str) and _CODE.match(cell) is not None for cell in known)
+    facts.are[As.BOOLEANS] = all(_boolean(cell) is not None for cell in known)
+    facts.are[As.TIMESTAMPS] = all(timestamp(cell) is not None and number(cell) is None for cell in known)
+    if known and (facts.are[As.BOOLEANS] or facts.are[As.TIMESTAMPS]):
+        is_number = [False] * len(is_known)
+    else:
+        is_number = [there and number(cell) is not None for cell, there in zip(cells.distinct, is_known, strict=True)]
+    facts.n_numbers = len(cells.rows_of(is_number))
+    facts.are[As.NUMBERS] = facts.n_numbers == facts.n_known
+    facts.are[As.DECIMAL_COMMAS] = all(map(_fits_decimal_comma, known))
+    if not facts.are[As.NUMBERS]:
+        odd = [there and not fits for there, fits in zip(is_known, is_number, strict=True)]
+        row = int(cells.rows_of(odd)[0])
+        facts.first_odd = raw.place(row), cells.spread(_objects(cells.distinct))[row]
+    return facts
+
+
+def decide(source: str, wanted: Wanted, name: str, facts: Facts, decimal_commas: bool, note: Note) -> As:
+    """What to convert a column to. Raises an error if there is text where a number should be."""
+    # Codes of columns that are only carried along must come out as they went in.
+    if name in wanted.texts or (name in wanted.carried and facts.has_codes):
+        return As.WRITTEN
+    if facts.n_known and facts.are[As.BOOLEANS] and name not in wanted.numbers:
+        return As.BOOLEANS
+    if facts.n_known and facts.are[As.TIMESTAMPS]:
+        return As.TIMESTAMPS
+    if facts.are[As.NUMBERS]:
+        return As.NUMBERS
+    if decimal_commas and facts.are[As.DECIMAL_COMMAS]:
+        note(f"{source}: decimal commas in column '{name}' are read as decimal points")
+        return As.DECIMAL_COMMAS
+    _check_mistake(wanted, name, facts)
+    return As.TEXT
+
+
+def convert(raw: RawTable, name: str, cells: Cells, to: As) -> npt.NDArray[Any]:
+    """Converts a column, or a part of it."""
+    distinct = cells.distinct
+    if to is As.BOOLEANS:
+        return cells.spread(_objects(None if _is_blank(cell) else _boolean(cell) for cell in distinct))
+    if to is As.TIMESTAMPS:
+        missing = np.datetime64("NaT", "us")
+        found = [missing if _is_blank(cell) else timestamp(cell) for cell in distinct]
+        return cells.spread(np.array(found, dtype="datetime64[us]"))
+    if to in (As.NUMBERS, As.DECIMAL_COMMAS):
+        if to is As.DECIMAL_COMMAS:
+            distinct = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in distinct]
+        floats = [math.nan if _is_blank(cell) else number(cell) for cell in distinct]
+        return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
+    keeps_booleans = to is As.TEXT
+    return cells.spread(
+        _objects(
+            cell if cell is None or (keeps_booleans and isinstance(cell, bool)) else _as_text(cell) for cell in distinct
+        )
+    )
 
 
 def number(value: Any) -> float | None:
@@ -198,48 +249,25 @@ def _objects(values: Iterable[Any]) -> npt.NDArray[Any]:
     return column
 
 
-def _booleans(cells: list[Any]) -> npt.NDArray[Any] | None:
-    """The cells as booleans, if all cells that are not blank are or spell one; otherwise None."""
-    found: list[bool | None] = []
-    for cell in cells:
-        if isinstance(cell, bool | np.bool_):
-            found.append(bool(cell))
-        elif _is_blank(cell):
-            found.append(None)
-        elif isinstance(cell, str) and (word := cell.lower()) in BOOLEANS:
-            found.append(BOOLEANS[word])
-        else:
-            return None
-    return _objects(found) if any(value is not None for value in found) else None
+def _boolean(cell: Any) -> bool | None:
+    """The boolean that a cell is or spells."""
+    if isinstance(cell, bool | np.bool_):
+        return bool(cell)
+    return BOOLEANS.get(cell.lower()) if isinstance(cell, str) else None
 
 
-def _timestamps(cells: list[Any], kinds: set[type]) -> npt.NDArray[Any] | None:
-    """The cells as timestamps, if all cells that are not blank are or spell one; otherwise None."""
-    if not all(issubclass(kind, str | date) for kind in kinds):
-        return None
-    found: list[np.datetime64[Any]] = []
-    some = False
-    for cell in cells:
-        if _is_blank(cell):
-            found.append(np.datetime64("NaT", "us"))
-        elif (at := timestamp(cell)) is not None and number(cell) is None:
-            found.append(at)
-            some = True
-        else:
-            return None
-    return np.array(found, dtype="datetime64[us]") if some else None
+def _fits_decimal_comma(cell: Any) -> bool:
+    return (
+        isinstance(cell, str)
+        and "." not in cell
+        and cell.count(",") <= 1
+        and number(cell.replace(",", ".")) is not None
+    )
 
 
-def _all_decimal_commas(cells: list[Any]) -> bool:
-    def fits(cell: Any) -> bool:
-        return (
-            isinstance(cell, str)
-            and "." not in cell
-            and cell.count(",") <= 1
-            and number(cell.replace(",", ".")) is not None
-        )
-
-    return all(_is_blank(cell) or fits(cell) for cell in cells)
+def _absent(missing: frozenset[str]) -> frozenset[float]:
+    """The numbers that mark missing values."""
+    return frozenset(spelled for text in missing if (spelled := _spelled(text)) is not None)
 
 
 def _usable(raw: RawTable, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -257,26 +285,26 @@ def _usable(raw: RawTable, name: str, values: npt.NDArray[Any]) -> npt.NDArray[A
     return values
 
 
-def _check_simple(raw: RawTable, name: str, cells: list[Any], kinds: set[type]) -> None:
+def _check_simple(raw: RawTable, name: str, cells: Cells) -> None:
     """Raises an error if a cell holds a value such as a list."""
-    odd = tuple(kind for kind in kinds if issubclass(kind, dict | list | bytes | bytearray | memoryview | np.ndarray))
-    if odd:
-        row = next(row for row, cell in enumerate(cells) if isinstance(cell, odd))
-        what = type(cells[row]).__name__
+    odd = (dict, list, bytes, bytearray, memoryview, np.ndarray)
+    is_odd = [isinstance(cell, odd) for cell in cells.distinct]
+    if any(is_odd):
+        what = type(cells.distinct[is_odd.index(True)]).__name__
+        row = int(cells.rows_of(is_odd)[0])
         raise ValueError(f"{raw.place(row)}: column '{name}' holds a {what}, which is neither a number nor text")
 
 
-def _check_mistake(raw: RawTable, name: str, cells: list[Any], floats: list[float | None]) -> None:
+def _check_mistake(wanted: Wanted, name: str, facts: Facts) -> None:
     """Raises an error if there is text where a number should be."""
-    known = [value for cell, value in zip(cells, floats, strict=True) if not _is_blank(cell)]
-    n_numbers = sum(value is not None for value in known)
-    required = name in raw.wanted.numbers
-    if not required and not (raw.wanted.is_strict(name) and n_numbers > MIN_NUMERIC_SHARE * len(known)):
+    required = name in wanted.numbers
+    if not required and not (wanted.is_strict(name) and facts.n_numbers > MIN_NUMERIC_SHARE * facts.n_known):
         return
-    row = floats.index(None)
-    shown = plain(cells[row], 40)
-    where = f"{raw.place(row)}: column '{name}' has '{shown}'"
-    if required and n_numbers == 0:
+    assert facts.first_odd is not None
+    place, value = facts.first_odd
+    shown = plain(value, 40)
+    where = f"{place}: column '{name}' has '{shown}'"
+    if required and facts.n_numbers == 0:
         raise ValueError(f"{where}, and no numbers at all, so it cannot be behavioral")
     advice = f"fix it, or add --missing '{shown}' if it stands for a missing value"
     more = "" if required else f", or --categorical '{name}' if these are categories"

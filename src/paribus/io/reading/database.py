@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from paribus.io.reading.columns import Choose, RawTable, check_names, pick
+from paribus.io.reading import raw
+from paribus.io.reading.duckdb_file import read_duckdb, stream_duckdb
+from paribus.io.reading.raw import Choose, RawStream, RawTable, Wanted, check_names, pick
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Executable
 
-BATCH_SIZE = 10_000  # rows
 DRIVERS = {
     "postgresql": "psycopg2-binary",
     "mysql": "mysqlclient",
@@ -28,37 +31,65 @@ DRIVERS = {
 def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
     """Reads a table or the result of a query. Nothing is written: the transaction is rolled back."""
     if address.startswith("duckdb:"):
-        from paribus.io.reading.duckdb_file import read_duckdb
-
         return read_duckdb(address, sql, choose)
+    with ExitStack() as stack:
+        opened = stream_database(address, sql, stack)
+        wanted = choose(opened.names)
+        kept, _ = pick(opened.names, wanted)
+        columns: dict[str, list[Any]] = {name: [] for name in kept}
+        for batch in opened.batches(wanted):
+            for name, values in batch.columns.items():
+                columns[name].extend(values)
+    return RawTable(opened.source, kept, dict(columns), wanted, None)
+
+
+def stream_database(address: str, sql: str | None, stack: ExitStack) -> RawStream:
+    """Opens a table or the result of a query, to read some rows at a time.
+
+    The query runs again for each reading, in one transaction. Nothing is written: it is rolled back.
+    """
+    if address.startswith("duckdb:"):
+        return stream_duckdb(address, sql)
     try:
         import sqlalchemy
     except ModuleNotFoundError:
         raise ValueError("databases need SQLAlchemy: pip install 'paribus[sql]'") from None
 
     engine = _engine(address)
+    stack.callback(engine.dispose)
     name = engine.url.database or engine.url.drivername
     name = os.path.basename(name)
-    try:
-        with engine.connect().execution_options(yield_per=BATCH_SIZE) as connection:
-            result = connection.execute(_statement(engine, name, sql))
+
+    @contextmanager
+    def explained() -> Iterator[None]:
+        try:
+            yield
+        except sqlalchemy.exc.SQLAlchemyError as error:
+            # Without the statement and the link that SQLAlchemy adds to its messages.
+            reason = " ".join(str(getattr(error, "orig", None) or error).split("\n")[0].split())
+            raise ValueError(f"{name}: {reason}") from None
+
+    with explained():
+        connection = stack.enter_context(engine.connect().execution_options(yield_per=raw.BATCH_SIZE))
+        statement = _statement(engine, name, sql)
+        with connection.execute(statement) as result:
             if not result.returns_rows:
                 raise ValueError(f"{name}: the statement does not return rows: use a query such as SELECT")
             names = [str(column) for column in result.keys()]  # noqa: SIM118
-            check_names(name, names)
-            wanted = choose(names)
-            kept, places = pick(names, wanted)
-            columns: list[list[Any]] = [[] for _ in kept]
+    check_names(name, names)
+
+    def batches(wanted: Wanted) -> Iterator[RawTable]:
+        kept, places = pick(names, wanted)
+        n_done = 0
+        with explained(), connection.execute(statement) as result:
             for batch in result.partitions():
-                for column, place in zip(columns, places, strict=True):
-                    column.extend(row[place] for row in batch)
-    except sqlalchemy.exc.SQLAlchemyError as error:
-        # Without the statement and the link that SQLAlchemy adds to its messages.
-        reason = " ".join(str(getattr(error, "orig", None) or error).split("\n")[0].split())
-        raise ValueError(f"{name}: {reason}") from None
-    finally:
-        engine.dispose()
-    return RawTable(name, kept, dict(zip(kept, columns, strict=True)), wanted, None)
+                columns: dict[str, Any] = {
+                    key: [row[place] for row in batch] for key, place in zip(kept, places, strict=True)
+                }
+                yield RawTable(name, kept, columns, wanted, None, first_row=n_done)
+                n_done += len(batch)
+
+    return RawStream(name, names, batches)
 
 
 def _engine(address: str) -> Engine:

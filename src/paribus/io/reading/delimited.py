@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
-from paribus.io.reading.columns import Choose, Note, RawTable, check_names, number, pick, timestamp
+from paribus.io.reading import raw
+from paribus.io.reading.columns import number, timestamp
+from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, check_names, pick
 from paribus.io.reading.source import Source
-from paribus.io.reading.text import TextOptions, decoded
+from paribus.io.reading.text import TextOptions, decoded, find_encoding
 
 NAME = "delimited text"
 
@@ -36,56 +39,90 @@ def recognizes(head: bytes, name: str) -> bool:
 
 def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: ExitStack) -> RawTable:
     """Reads a file of delimited text."""
-    lines = decoded(source, text.encoding, note)
-    is_tabbed = not {"tsv", "tab"}.isdisjoint(source.name.lower().split(".")[-2:])
-    return read_delimited(source.name, lines, choose, text.separator, text.has_header, note, is_tabbed=is_tabbed)
+    opened = _open(source, text, note, None)
+    return next(opened.batches(choose(opened.names)))
 
 
-def read_delimited(
-    name: str,
-    lines: Iterator[str],
-    choose: Choose,
-    separator: str | None,
-    has_header: bool | None,
-    note: Note,
-    *,
-    is_tabbed: bool = False,
-) -> RawTable:
-    """Reads delimited text. `has_header`: None to auto-detect. `is_tabbed`: whether the file name says so."""
-    sample = _sample(lines)
-    if not any(line.strip() for line in sample):
-        raise ValueError(f"{name} is empty")
-    if separator is None:
-        has_tabs = any("\t" in line for line in sample)
-        separator = "\t" if is_tabbed and has_tabs else find_separator(sample)
-        if is_tabbed and not has_tabs:
-            note(f"{name}: there are no tabs in it, so values are separated at {_shown(separator)}")
-    records = _records(name, itertools.chain(sample, lines), separator)
-    line, first = next(records)
-    if has_header is None:
-        has_header = looks_like_names(first)
-        if not has_header:
-            note(
-                f"{name}: the first line holds numbers, so the columns are named column_1 to column_{len(first)}; "
-                "use --header if it holds names"
-            )
-    names = [cell.strip() if has_header else "" for cell in first]
-    names = [cell or f"column_{place}" for place, cell in enumerate(names, 1)]
-    check_names(name, names)
-    if not has_header:
-        records = itertools.chain([(line, first)], records)
-    wanted = choose(names)
-    kept, places = pick(names, wanted)
-    columns: list[list[str]] = [[] for _ in kept]
-    numbers = array("Q")
-    append = [(column.append, place) for column, place in zip(columns, places, strict=True)]
-    for line, record in records:
-        if len(record) != len(names):
-            raise ValueError(_ragged(name, line, len(record), len(names), separator))
-        numbers.append(line)
-        for add, place in append:
-            add(record[place])
-    return RawTable(name, kept, dict(zip(kept, columns, strict=True)), wanted, numbers, decimal_commas=separator != ",")
+def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
+    """Opens a file of delimited text, to read some rows at a time."""
+    return _open(source, text, note, raw.BATCH_SIZE)
+
+
+def _open(source: Source, text: TextOptions, note: Note, batch_size: int | None) -> RawStream:
+    """Opens a file to read so many rows at a time; all at once if it is None."""
+    encoding = find_encoding(source, text.encoding, note)
+    layout = _Layout.of(source.name, _sample(decoded(source, encoding)), text, note)
+
+    def batches(wanted: Wanted) -> Iterator[RawTable]:
+        return _batches(source.name, decoded(source, encoding), layout, wanted, batch_size)
+
+    return RawStream(source.name, layout.names, batches, decimal_commas=layout.decimal_commas)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a file is laid out."""
+
+    separator: str
+    has_header: bool
+    names: list[str]
+
+    @property
+    def decimal_commas(self) -> bool:
+        """Whether commas may be decimal commas."""
+        return self.separator != ","
+
+    @classmethod
+    def of(cls, name: str, sample: list[str], text: TextOptions, note: Note) -> _Layout:
+        """Finds out what the options leave open, from the first lines."""
+        if not any(line.strip() for line in sample):
+            raise ValueError(f"{name} is empty")
+        separator, has_header = text.separator, text.has_header
+        if separator is None:
+            is_tabbed = not {"tsv", "tab"}.isdisjoint(name.lower().split(".")[-2:])
+            has_tabs = any("\t" in line for line in sample)
+            separator = "\t" if is_tabbed and has_tabs else find_separator(sample)
+            if is_tabbed and not has_tabs:
+                note(f"{name}: there are no tabs in it, so values are separated at {_shown(separator)}")
+        _, first = next(_records(name, iter(sample), separator))
+        if has_header is None:
+            has_header = looks_like_names(first)
+            if not has_header:
+                note(
+                    f"{name}: the first line holds numbers, so the columns are named column_1 to column_{len(first)}; "
+                    "use --header if it holds names"
+                )
+        names = [cell.strip() if has_header else "" for cell in first]
+        names = [cell or f"column_{place}" for place, cell in enumerate(names, 1)]
+        check_names(name, names)
+        return cls(separator, has_header, names)
+
+
+def _batches(
+    name: str, lines: Iterator[str], layout: _Layout, wanted: Wanted, batch_size: int | None
+) -> Iterator[RawTable]:
+    records = _records(name, lines, layout.separator)
+    if layout.has_header:
+        next(records)
+    n_values = len(layout.names)
+    kept, places = pick(layout.names, wanted)
+    n_done = 0
+    while True:
+        columns: list[list[str]] = [[] for _ in kept]
+        numbers = array("Q")
+        append = [(column.append, place) for column, place in zip(columns, places, strict=True)]
+        for line, record in itertools.islice(records, batch_size):
+            if len(record) != n_values:
+                raise ValueError(_ragged(name, line, len(record), n_values, layout.separator))
+            numbers.append(line)
+            for add, place in append:
+                add(record[place])
+        if numbers or batch_size is None:
+            named: dict[str, Any] = dict(zip(kept, columns, strict=True))
+            yield RawTable(name, kept, named, wanted, numbers, layout.decimal_commas, n_done)
+        if batch_size is None or len(numbers) < batch_size:
+            return
+        n_done += len(numbers)
 
 
 @dataclass(frozen=True)

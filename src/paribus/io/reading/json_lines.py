@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from paribus.io.reading.columns import Choose, Note, RawTable, pick
+from paribus.io.reading import raw
 from paribus.io.reading.encodings import evident_encoding
+from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, pick
 from paribus.io.reading.source import Source
-from paribus.io.reading.text import TextOptions, decoded
+from paribus.io.reading.text import TextOptions, decoded, find_encoding
 
 NAME = "JSON lines"
 
@@ -23,17 +25,37 @@ def recognizes(head: bytes, name: str) -> bool:
 
 def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: ExitStack) -> RawTable:
     """Reads a file of JSON lines."""
-    return read_json_lines(source.name, decoded(source, text.encoding, note), choose)
+    encoding = find_encoding(source, text.encoding, note)
+    return read_json_lines(source.name, decoded(source, encoding), choose)
+
+
+def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
+    """Opens a file of JSON lines, to read some rows at a time. It is read once to find all keys."""
+    encoding = find_encoding(source, text.encoding, note)
+    keys: dict[str, None] = {}
+    n_rows = 0
+    for _, row in _objects(source.name, decoded(source, encoding)):
+        keys.update(dict.fromkeys(row))
+        n_rows += 1
+
+    def batches(wanted: Wanted) -> Iterator[RawTable]:
+        kept, _ = pick(list(keys), wanted)
+        rows = _objects(source.name, decoded(source, encoding))
+        n_done = 0
+        while batch := list(itertools.islice(rows, raw.BATCH_SIZE)):
+            columns: dict[str, Any] = {key: [row.get(key) for _, row in batch] for key in kept}
+            lines = array("Q", [line for line, _ in batch])
+            yield RawTable(source.name, kept, columns, wanted, lines, first_row=n_done)
+            n_done += len(batch)
+
+    return RawStream(source.name, list(keys), batches, n_rows=n_rows)
 
 
 def read_json_lines(name: str, lines: Iterator[str], choose: Choose) -> RawTable:
     """Reads JSON lines. Keys that an object does not have are missing values."""
     columns: dict[str, list[Any]] = {}
     numbers = array("Q")
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        row = _parse(name, number, line)
+    for number, row in _objects(name, lines):
         for key in row:
             if key not in columns:
                 columns[key] = [None] * len(numbers)
@@ -45,6 +67,13 @@ def read_json_lines(name: str, lines: Iterator[str], choose: Choose) -> RawTable
     wanted = choose(names)
     kept, _ = pick(names, wanted)
     return RawTable(name, kept, {key: columns[key] for key in kept}, wanted, numbers)
+
+
+def _objects(name: str, lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects, with the number of the line of each."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield number, _parse(name, number, line)
 
 
 def _parse(name: str, number: int, line: str) -> dict[str, Any]:

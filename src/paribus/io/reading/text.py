@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from paribus.io.reading.columns import Note
 from paribus.io.reading.encodings import evident_encoding
+from paribus.io.reading.raw import Note
 from paribus.io.reading.source import Source, damage_explained
 
 CHUNK_SIZE = 2**20  # bytes
@@ -31,22 +31,22 @@ class TextOptions:
     """Texts that stand for a missing value, in addition to the usual ones."""
 
 
-def decoded(source: Source, encoding: str | None, note: Note) -> Iterator[str]:
-    """The lines of a text file, each with its line end. The encoding is auto-detected if it is None."""
+def find_encoding(source: Source, encoding: str | None, note: Note) -> str:
+    """The encoding of a text file: the one that is given, if it exists, or auto-detected."""
     if encoding is not None:
         try:
             codecs.lookup(encoding)
             "".encode(encoding)
         except (LookupError, ValueError):
             raise ValueError(f"there is no text encoding {encoding!r}: try utf-8, latin-1 or cp1252") from None
-    else:
-        with damage_explained(source.name):
-            encoding = _sniff(source.name, source.stream, note)
+        return encoding
+    with damage_explained(source.name):
+        return _sniff(source.name, source.stream, note)
+
+
+def decoded(source: Source, encoding: str) -> Iterator[str]:
+    """The lines of a text file from its start, each with its line end."""
     source.stream.seek(0)
-    return _lines(source, encoding)
-
-
-def _lines(source: Source, encoding: str) -> Iterator[str]:
     # Line ends are not translated, because the csv module needs those inside quotes.
     stream = io.TextIOWrapper(source.stream, encoding, newline="")
     number = 0

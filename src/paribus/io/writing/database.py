@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from paribus._common.atomic_files import AnyPath
 from paribus.io.duck import OFFLINE, check_names
 from paribus.io.writing.options import WriteOptions
 from paribus.io.writing.relation import as_relation, is_boolean
-from paribus.io.writing.rows import as_text, is_whole, plain_rows
+from paribus.io.writing.rows import Append, as_text, is_whole, plain_rows
 
 SUFFIXES = (".duckdb", ".sqlite", ".sqlite3", ".db")
 IN_PLACE = True
@@ -37,46 +37,69 @@ def check(path: AnyPath, names: Iterable[str], options: WriteOptions) -> None:
         )
 
 
-def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str, options: WriteOptions) -> None:
-    """Writes the table, in one transaction."""
-    if suffix == ".duckdb":
-        _write_duckdb(path, columns, options)
-    else:
-        _write_sqlite(path, columns, options)
+@contextmanager
+def appender(path: Path, suffix: str, options: WriteOptions) -> Iterator[Append]:
+    """Writes the table in one transaction, which is undone if anything fails."""
+    with (_duckdb_table if suffix == ".duckdb" else _sqlite_table)(path, options) as append:
+        yield append
 
 
-def _write_duckdb(path: Path, columns: dict[str, npt.NDArray[Any]], options: WriteOptions) -> None:
+@contextmanager
+def _duckdb_table(path: Path, options: WriteOptions) -> Iterator[Append]:
     import duckdb
 
     if path.is_file() and path.stat().st_size == 0:
         # DuckDB takes an empty file for a damaged one.
         path.unlink()
+    name, is_there = _name(options.table), False
     try:
         with duckdb.connect(str(path), config=OFFLINE) as connection:
             connection.begin()
-            connection.execute(f"DROP TABLE IF EXISTS {_name(options.table)}")
-            as_relation(connection, columns, options.types).create(_name(options.table))
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
+
+            def append(columns: dict[str, npt.NDArray[Any]]) -> None:
+                nonlocal is_there
+                rows = as_relation(connection, columns, options.types)
+                if is_there:
+                    rows.insert_into(name)
+                else:
+                    rows.create(name)
+                is_there = True
+
+            yield append
             connection.commit()
     except duckdb.Error as error:
         raise OSError(f"cannot write '{path.name}': {' '.join(str(error).split())}") from None
 
 
-def _write_sqlite(path: Path, columns: dict[str, npt.NDArray[Any]], options: WriteOptions) -> None:
+@contextmanager
+def _sqlite_table(path: Path, options: WriteOptions) -> Iterator[Append]:
+    name, is_there = _name(options.table), False
+    try:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
+
+            def append(columns: dict[str, npt.NDArray[Any]]) -> None:
+                nonlocal is_there
+                if not is_there:
+                    connection.execute(f"CREATE TABLE {name} ({_described(columns, options)})")
+                is_there = True
+                rows = ([as_text(value) for value in record] for record in plain_rows(columns, options.types))
+                connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' for _ in columns)})", rows)
+
+            yield append
+    except sqlite3.Error as error:
+        raise OSError(f"cannot write '{path.name}': {error}") from None
+
+
+def _described(columns: dict[str, npt.NDArray[Any]], options: WriteOptions) -> str:
+    """The columns of a table as SQLite declares them."""
     types = [
         "INTEGER" if is_whole(name, options.types) or is_boolean(values) else _TYPES.get(values.dtype.kind, "TEXT")
         for name, values in columns.items()
     ]
-    described = ", ".join(f"{_name(name)} {kind}" for name, kind in zip(columns, types, strict=True))
-    places = ", ".join("?" for _ in columns)
-    try:
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(f"DROP TABLE IF EXISTS {_name(options.table)}")
-            connection.execute(f"CREATE TABLE {_name(options.table)} ({described})")
-            rows = ([as_text(value) for value in record] for record in plain_rows(columns, options.types))
-            connection.executemany(f"INSERT INTO {_name(options.table)} VALUES ({places})", rows)
-    except sqlite3.Error as error:
-        raise OSError(f"cannot write '{path.name}': {error}") from None
+    return ", ".join(f"{_name(name)} {kind}" for name, kind in zip(columns, types, strict=True))
 
 
 def _columns_of(file: Path, table: str) -> set[str] | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from paribus._common.atomic_files import AnyPath
 from paribus.io.reading.columns import number
 from paribus.io.writing.options import WriteOptions
-from paribus.io.writing.rows import as_text, plain_rows
+from paribus.io.writing.rows import Append, as_text, plain_rows
 
 SUFFIXES = (".csv", ".tsv")
 # First characters that make spreadsheets treat text as a formula; some accept the full-width forms, too.
@@ -26,13 +27,20 @@ def check(path: AnyPath, names: Iterable[str], options: WriteOptions) -> None:
     """Accepts any names."""
 
 
-def write(path: Path, columns: dict[str, npt.NDArray[Any]], suffix: str, options: WriteOptions) -> None:
-    """Writes a header line and a line for each row."""
+@contextmanager
+def appender(path: Path, suffix: str, options: WriteOptions) -> Iterator[Append]:
+    """Writes a header line, and then a line for each row."""
     separator = "\t" if suffix == ".tsv" else ","
     with path.open("wb") as file:
-        for record in itertools.chain([list(columns)], plain_rows(columns, options.types)):
-            line = separator.join(_cell(value) for value in record)
-            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+
+        def append(columns: dict[str, npt.NDArray[Any]]) -> None:
+            # The header goes before the first rows.
+            header = [] if file.tell() else [list(columns)]
+            for record in itertools.chain(header, plain_rows(columns, options.types)):
+                line = separator.join(_cell(value) for value in record)
+                file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+
+        yield append
 
 
 def safe_text(text: str) -> str:

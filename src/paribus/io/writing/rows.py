@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus.tables.column import is_missing
+
+Append: TypeAlias = Callable[[dict[str, npt.NDArray[Any]]], None]
+"""Writes more rows to a file: columns by name, the same ones each time."""
 
 WHOLE_NUMBERS = frozenset({"rank", "group"})
 """Results that are floats and hold whole numbers or missing values."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.untrusted import DamagedError, Fields, array_of, is_permutation
-from paribus.methods.interface import Arrays
+from paribus.methods.interface import Arrays, StoredArrays
 from paribus.methods.parameters import MAX_NEIGHBORS, MAX_TREES, unpack_clip
 from paribus.methods.qcad.forest_plan import N_DEPTHS, ForestPlan
 from paribus.tables.encoded_table import EncodedTable
@@ -48,16 +48,16 @@ def pack(state: QcadState) -> tuple[dict[str, Any], Arrays]:
     return fields, arrays
 
 
-def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> QcadState:
+def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> QcadState:
     """The state, from header fields and arrays that are not trusted."""
-    n_rows, n_contextual = table.all_context.shape
+    n_rows, n_contextual = table.n_rows, table.n_contextual
     tie_order = array_of(arrays, "tie_order", np.uint32, (n_rows,))
     if not is_permutation(tie_order[None, :]):
         raise DamagedError("tie_order is not a permutation")
     return QcadState(tie_order, _plan(header, arrays, n_rows, n_contextual), unpack_clip(header))
 
 
-def _plan(header: Fields, arrays: dict[str, npt.NDArray[Any]], n_rows: int, n_features: int) -> ForestPlan:
+def _plan(header: Fields, arrays: StoredArrays, n_rows: int, n_features: int) -> ForestPlan:
     multiplicities = arrays.get("multiplicities", np.empty(0))
     if multiplicities.ndim != 2:
         raise DamagedError("multiplicities is not what it should be")

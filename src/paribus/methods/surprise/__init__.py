@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from paribus._common.arrays import Floats
+from paribus._common.untrusted import DamagedError
 from paribus.methods.interface import FittedMethod, Method
 from paribus.methods.scores import share_threshold, sum_score
 from paribus.methods.surprise.model import SurpriseModel
-from paribus.methods.surprise.state import SurpriseState, pack, unpack
+from paribus.methods.surprise.state import FOREST, SurpriseState, pack, unpack
 from paribus.tables.encoded_table import EncodedTable
 
 # Beyond 1 in a million, more makes no difference to a reader.
@@ -16,9 +17,11 @@ FULL_PARTIAL_SCORE = 6.0
 
 
 def _restore(table: EncodedTable, state: SurpriseState, n_threads: int) -> FittedMethod:
-    model = SurpriseModel(table, state.settings)
-    model.recall(state, n_threads)
-    return model
+    try:
+        return SurpriseModel.recall(table, state)
+    except ValueError as error:
+        # The compiled part refuses what does not fit together.
+        raise DamagedError(f"the forests do not fit the table ({error})") from None
 
 
 def _threshold(scores: Floats, contamination: float | str, false_alarms: float) -> float:
@@ -43,6 +46,10 @@ def _full_score(state: SurpriseState, n_behavioral: int) -> str:
     )
 
 
+def _is_forest(name: str) -> bool:
+    return name.startswith(FOREST)
+
+
 METHOD = Method(
     name="ConditionalSurprise",
     restore=_restore,
@@ -54,5 +61,6 @@ METHOD = Method(
     compared_with=_compared_with,
     full_partial_score=FULL_PARTIAL_SCORE,
     full_score=_full_score,
+    verifies_itself=_is_forest,
     citation="The method is conditional surprise, by quantile regression forests over the whole table.",
 )

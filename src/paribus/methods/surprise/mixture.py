@@ -9,21 +9,24 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
-from paribus._common.statistics import evenly
-from paribus._core import FeatureTable, column_evidence
+from paribus._common.statistics import reach
+from paribus._core import FeatureKinds, FeatureTable, Samples, Target, column_evidence
 from paribus.methods.density import ColumnSupport, Density, RangeMap, student_cumulative
 from paribus.methods.surprise.calibration import TailMap
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
-from paribus.methods.surprise.trend import LinearTrend, fit_trend
+from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
+from paribus.methods.surprise.trend import Leverage, fit_trend
 from paribus.methods.surprise.views import (
     NEGLIGIBLE,
     Asked,
+    Bytes,
     Features,
     ForestSettings,
     ForestView,
     Tick,
+    TrendTarget,
     WholeColumn,
-    pull_in,
+    make_target,
 )
 
 # Rows that say as much about the quality of a view as all rows would.
@@ -40,7 +43,7 @@ MAX_DECIMALS = 6
 
 @dataclass(frozen=True)
 class Learned:
-    """What a conditional column has learned, apart from its forests, which grow again from their seed."""
+    """What a conditional column has learned, apart from its forests."""
 
     shares: Floats
     """How much the whole column and each forest count in the surprise."""
@@ -52,9 +55,7 @@ class Learned:
     """None for a constant column."""
     tail: TailMap | None
     ranges: RangeMap
-    trend: LinearTrend | None
-    distances: Floats | None
-    """Of the fitted rows from the trend, each as if it had not been seen."""
+    trend: TrendTarget | None
 
 
 class ConditionalColumn:
@@ -65,22 +66,27 @@ class ConditionalColumn:
 
     Parameters
     ----------
-    target : array
-        The column.
+    rows : array
+        The table: [row][column].
+    column : int
+        The column of the table.
     whole : WholeColumn
         Its distribution when nothing else is known.
+    support : ColumnSupport
+        The values that it can have.
     features : array
         The columns of the table that it is conditioned on.
     """
 
-    def __init__(self, target: Floats, whole: WholeColumn, features: Features) -> None:
+    def __init__(
+        self, rows: Floats, column: int, whole: WholeColumn, support: ColumnSupport, features: Features
+    ) -> None:
         self.features = features
-        self._target = target
-        self._near = target if whole.is_constant else pull_in(target)
+        self._rows, self._column = rows, column
         self._whole = whole
         self._views: list[ForestView] = []
-        self._learned = Learned(np.ones(1), 0.0, [], None, None, RangeMap.exact(), None, None)
-        self._support = find_support(target[~np.isnan(target)])
+        self._learned = Learned(np.ones(1), 0.0, [], None, None, RangeMap.exact(), None)
+        self._support = support
 
     @property
     def learned(self) -> Learned:
@@ -95,11 +101,11 @@ class ConditionalColumn:
     def fit(
         self,
         table: FeatureTable,
+        samples: Samples,
         asked: Asked,
         categorical: npt.NDArray[np.uint8],
         settings: ForestSettings,
         seed: int,
-        originals: Positions,
         report: Callable[[float], object],
     ) -> tuple[Floats, Floats]:
         """Learns the views and their shares from all rows of a table.
@@ -107,29 +113,29 @@ class ConditionalColumn:
         Returns the calibrated evidence of each value, and its surprise above the usual. `report` is called with the
         share of the work that is done.
         """
+        target = np.ascontiguousarray(self._rows[:, self._column])
         if self.is_constant:
-            return self.judge(asked, self._target)
-        known = np.flatnonzero(~np.isnan(self._target))
-        trend, distances = fit_trend(asked.rows[:, self.features], categorical[self.features], self._near)
-        follows_it = np.ptp(distances[known]) <= max(NEGLIGIBLE * np.ptp(self._near[known]), SMALLEST_RANGE)
-        self._make_views(None if follows_it else trend, None if follows_it else distances)
+            return self.judge(asked, target)
+        known = np.flatnonzero(~np.isnan(target))
+        trend = self._fit_trend(categorical, target, known)
+        self._make_views(trend)
         n_steps = len(self._views) + 2
 
         def ticker(step: int, n_done_in_all: int, weight: int = 1) -> Tick:
             return lambda done: report((step + weight * done / n_done_in_all) / n_steps)
 
         for place, view in enumerate(self._views):
-            view.grow(table, settings, seed, originals, asked.n_threads, ticker(place, settings.n_pairs))
-            view.measure(asked.take(evenly(known, MAX_ROWS_FOR_A_MEDIAN)))
-        some = evenly(known, MAX_ROWS_FOR_WIDTHS)
+            view.grow(table, samples, settings, seed, asked.n_threads, ticker(place, settings.n_pairs))
+            view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
+        some = known[:MAX_ROWS_FOR_WIDTHS]
         smoothing = choose_smoothing(
-            self._target[some], [view.atoms(asked.take(some)) for view in self._views], self._target[known]
+            target[some], [view.atoms(asked.take(some)) for view in self._views], target[known]
         )
         min_deviations = [view.min_deviation for view in self._views]
-        self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend, distances)
+        self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
         told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
-        raw, surprises = self._look(told, self._target)
-        shares = fit_shares(surprises[:, evenly(known, MAX_ROWS_FOR_SHARES)])
+        raw, surprises = self._look(told, target)
+        shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
         tail = TailMap.fit(raw, float(np.log(len(known))))
@@ -139,29 +145,26 @@ class ConditionalColumn:
             min_deviations,
             smoothing,
             tail,
-            self._find_ranges(asked.take(evenly(known, MAX_ROWS_FOR_RANGES)), evenly(known, MAX_ROWS_FOR_RANGES)),
-            None if follows_it else trend,
-            None if follows_it else distances,
+            self._find_ranges(asked.take(known[:MAX_ROWS_FOR_RANGES]), target[known[:MAX_ROWS_FOR_RANGES]]),
+            trend,
         )
+        for view in self._views:
+            view.forest.release()
         return tail(raw), mixed - usual
 
-    def recall(
-        self,
-        learned: Learned,
-        table: FeatureTable,
-        settings: ForestSettings,
-        seed: int,
-        originals: Positions,
-        n_threads: int,
-    ) -> None:
-        """Takes over what was learned before, and grows the same forests again."""
+    def recall(self, learned: Learned, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
+        """Takes over what was learned before, and the forests that were grown."""
         self._learned = learned
         if self.is_constant:
             return
-        self._make_views(learned.trend, learned.distances)
-        for view, min_deviation in zip(self._views, learned.min_deviations, strict=True):
-            view.grow(table, settings, seed, originals, n_threads, None)
-            view.min_deviation = min_deviation
+        self._make_views(learned.trend)
+        for view, forest, min_deviation in zip(self._views, packed, learned.min_deviations, strict=True):
+            view.open(kinds, samples, forest, min_deviation)
+
+    @property
+    def packed(self) -> list[Bytes]:
+        """The forests, as bytes."""
+        return [view.forest.packed() for view in self._views]
 
     def judge(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
         """The calibrated evidence of values, and their surprise above the usual, in nats; NaN where one is missing."""
@@ -188,15 +191,29 @@ class ConditionalColumn:
     def weights(self, row: Floats, fitted: int) -> Floats:
         """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
         if not self._views:
-            return np.full(len(self._target), 1.0 / len(self._target))
+            return np.full(len(self._rows), 1.0 / len(self._rows))
         shares = self._learned.shares[1:] + NEGLIGIBLE
         found = [view.forest.weights(row, fitted) for view in self._views]
         return np.asarray(np.tensordot(shares / shares.sum(), found, 1))
 
-    def _make_views(self, trend: LinearTrend | None, distances: Floats | None) -> None:
-        self._views = [ForestView(self._near, self.features)]
-        if trend is not None and distances is not None:
-            self._views.append(ForestView(distances, self.features, trend, self._near))
+    def _fit_trend(self, categorical: npt.NDArray[np.uint8], target: Floats, known: Positions) -> TrendTarget | None:
+        """The trend of the column; None if it follows the trend exactly, so that there are no distances to predict."""
+        near = np.clip(target, *self._whole.limits)
+        used = known[:MAX_TREND_ROWS]
+        line, leverage = fit_trend(self._rows[used][:, self.features], categorical[self.features], near[used])
+        leverage = Leverage(used[leverage.rows].astype(np.uint32), leverage.divisors)
+        unlimited = TrendTarget(line, leverage, (-np.inf, np.inf))
+        distances = make_target(self._rows, self._column, self._whole.limits, self.features, unlimited).values()[known]
+        if np.ptp(distances) <= max(NEGLIGIBLE * np.ptp(near[known]), SMALLEST_RANGE):
+            return None
+        return TrendTarget(line, leverage, reach(distances))
+
+    def _make_views(self, trend: TrendTarget | None) -> None:
+        limits = self._whole.limits
+        self._views = [ForestView(Target(self._rows, self._column, *limits), self.features)]
+        if trend is not None:
+            target = make_target(self._rows, self._column, limits, self.features, trend)
+            self._views.append(ForestView(target, self.features, has_trend=True))
 
     def _look(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
         """Evidence before calibration, and minus the logarithm of the density: [view][row], the whole column first."""
@@ -226,12 +243,11 @@ class ConditionalColumn:
             np.repeat(np.array(smoothing.shares) / n, n),
         )
 
-    def _find_ranges(self, asked: Asked, places: npt.NDArray[np.int64]) -> RangeMap:
+    def _find_ranges(self, asked: Asked, values: Floats) -> RangeMap:
         """What ranges hold, from some fitted rows."""
         assert self._learned.smoothing is not None
         shape, half = self._learned.smoothing.shape, self._support.resolution / 2.0
         atoms, widths, weights = self._atoms(asked)
-        values = self._target[places]
         ends = [
             student_cumulative(shape.transformed(at)[:, None], atoms, widths) @ weights
             for at in (values - half, values + half)

@@ -10,13 +10,17 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
-from paribus._core import FeatureTable
+from paribus._core import FeatureTable, RowIndex
+from paribus.methods.density import ColumnSupport
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
-from paribus.methods.surprise.mixture import ConditionalColumn
+from paribus.methods.surprise.forests import SampleDraws, StoredForests
+from paribus.methods.surprise.mixture import ConditionalColumn, find_support
+from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.row_hash import row_keys
 
 N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
@@ -29,37 +33,57 @@ MAX_P_GIVEN_ALL = 0.02
 class SurpriseModel:
     """Holds the distribution of each behavioral feature given the context, and given all other features.
 
+    Sums depend on the order of their terms. Rows are therefore held in an order that depends on their values alone, and
+    is random otherwise: the first of them are a sample. Positions that go in and out are those of the caller's table.
+
     Parameters
     ----------
     table : EncodedTable
-        The fitted table.
+        The table to fit, its rows by content.
     settings : SurpriseSettings
         How forests are grown.
     """
 
     def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
+        summaries = []
+        for feature in range(table.n_contextual, table.rows.shape[1]):
+            target = np.ascontiguousarray(table.rows[:, feature])
+            summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
+        ranges = [float(column_ranges(table.rows[:, [feature]])[0]) for feature in range(table.n_contextual)]
+        context, behavior = table.rows[:, : table.n_contextual], table.rows[:, table.n_contextual :]
+        others = [each.tolist() for each in choose_others(context, table.encoding.categorical, behavior)]
+        self._take_over(table, settings, RowIndex(table.rows), np.array(ranges), summaries, others)
+
+    def _take_over(
+        self,
+        table: EncodedTable,
+        settings: SurpriseSettings,
+        index: RowIndex,
+        ranges: Floats,
+        summaries: list[tuple[WholeColumn, ColumnSupport]],
+        others: list[list[int]],
+    ) -> None:
         self._settings = settings
-        self._n_reference = min(len(table.all_context) - 1, MAX_REFERENCES)
-        self._encoding = table.encoding
-        self._context, self._behavior = table.all_context, table.all_behavior
-        self._n_contextual = table.all_context.shape[1]
-        self._n_behavioral = table.all_behavior.shape[1]
-        self._rows = np.ascontiguousarray(np.hstack([table.all_context, table.all_behavior]))
+        self._table, self._rows = table, table.rows
+        self._index = index
+        self._ranges, self._summaries = ranges, summaries
+        self._n_reference = min(len(self._rows) - 1, MAX_REFERENCES)
+        self._n_contextual, self._n_behavioral = len(ranges), len(summaries)
+        self._context = self._rows[:, : self._n_contextual]
         self._categorical = np.append(table.encoding.categorical, np.zeros(self._n_behavioral, dtype=np.uint8))
-        self._table = FeatureTable(np.ascontiguousarray(self._rows.T), self._categorical)
-        self._ranges = column_ranges(table.all_context)
+        self._others = others
+        """By behavioral feature: the others that it is judged by."""
         context = np.arange(self._n_contextual, dtype=np.uint16)
         self._given_context: list[ConditionalColumn] = []
         self._given_all: list[ConditionalColumn] = []
         """Empty if there is one behavioral feature."""
-        for feature in range(self._n_behavioral):
-            target = np.ascontiguousarray(table.all_behavior[:, feature])
-            whole = WholeColumn(target)
-            self._given_context.append(ConditionalColumn(target, whole, context))
-            others = [self._n_contextual + other for other in range(self._n_behavioral) if other != feature]
-            if others:
-                features = np.append(context, np.array(others, dtype=np.uint16))
-                self._given_all.append(ConditionalColumn(target, whole, features))
+        for feature, (whole, support) in enumerate(summaries):
+            column = self._n_contextual + feature
+            self._given_context.append(ConditionalColumn(self._rows, column, whole, support, context))
+            if others[feature]:
+                chosen = np.array([self._n_contextual + other for other in others[feature]], dtype=np.uint16)
+                features = np.append(context, chosen)
+                self._given_all.append(ConditionalColumn(self._rows, column, whole, support, features))
         self._verdict: Verdict | None = None
 
     def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> tuple[SurpriseState, Judged]:
@@ -67,33 +91,55 @@ class SurpriseModel:
 
         `tick` is called with the number of rows that would be done.
         """
-        n_rows = len(self._rows)
-        asked = Asked(self._rows, self._table.match(self._rows), n_threads)
-        originals = find_originals(asked.fitted)
-        found = []
+        n_rows, n_columns = len(self._rows), len(self._columns)
+        asked = Asked(self._rows, self._index.find_all(), n_threads)
+        keys = row_keys(self._table.row_hashes())
+        draws = SampleDraws(find_originals(asked.fitted), keys, self._settings.seed, n_threads)
+        table = FeatureTable(self._rows, self._categorical)
+        evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
+        sample_of = []
         for place, column in enumerate(self._columns):
 
             def report(share: float, place: int = place) -> None:
                 if tick is not None:
-                    tick(int(n_rows * (place + share) / len(self._columns)))
+                    tick(int(n_rows * (place + share) / n_columns))
 
             settings = self._settings.of_forest(len(column.features))
-            seed = self._seed(place)
-            found.append(column.fit(self._table, asked, self._categorical, settings, seed, originals, report))
+            sample_of.append(draws.of(self._rows[:, self._n_contextual + place % self._n_behavioral], settings))
+            samples = draws.drawn[sample_of[-1]]
+            evidence[:, place], surprises[:, place] = column.fit(
+                table, samples, asked, self._categorical, settings, self._seed(place), report
+            )
         if tick is not None:
             tick(n_rows)
-        cells = self._cells(found)
+        cells = self._cells(evidence, surprises)
         self._verdict = Verdict.fit(cells)
+        forests = StoredForests(
+            self._index.order(),
+            table.kinds().bins(),
+            [samples.arrays() for samples in draws.drawn],
+            sample_of,
+            [column.packed for column in self._columns],
+        )
         learned = [column.learned for column in self._columns]
-        return SurpriseState(self._settings, n_rows, learned, self._verdict), self._judged(cells)
+        state = SurpriseState(
+            self._settings, n_rows, self._others, learned, self._verdict, self._ranges, self._summaries, forests
+        )
+        return state, self._judged(cells, self._table.places)
 
-    def recall(self, state: SurpriseState, n_threads: int) -> None:
-        """Takes over what was learned before."""
-        originals = find_originals(self._table.match(self._rows))
-        for place, (column, each) in enumerate(zip(self._columns, state.learned, strict=True)):
-            settings = self._settings.of_forest(len(column.features))
-            column.recall(each, self._table, settings, self._seed(place), originals, n_threads)
-        self._verdict = state.verdict
+    @classmethod
+    def recall(cls, table: EncodedTable, state: SurpriseState) -> SurpriseModel:
+        """A model that was fitted before."""
+        model, forests = cls.__new__(cls), state.forests
+        index = RowIndex(table.rows, forests.index)
+        model._take_over(table, state.settings, index, state.ranges, state.summaries, state.others)
+        kinds, samples = forests.kinds(model._categorical), forests.open_samples(state.n_rows)
+        for column, learned, which, packed in zip(
+            model._columns, state.learned, forests.sample_of, forests.packed, strict=True
+        ):
+            column.recall(learned, kinds, samples[which], packed)
+        model._verdict = state.verdict
+        return model
 
     @property
     def _columns(self) -> list[ConditionalColumn]:
@@ -104,7 +150,7 @@ class SurpriseModel:
 
     def match(self, context: Floats, behavior: Floats) -> Positions:
         """For each row, the fitted row that equals it in all features (of several, always the same one), or -1."""
-        return self._table.match(np.ascontiguousarray(np.hstack([context, behavior])))
+        return self._table.given(self._index.find(np.ascontiguousarray(np.hstack([context, behavior]))))
 
     def judge(self, rows: RowBatch) -> Judged:
         """Partial scores, kinds, and the p-value of each cell."""
@@ -113,39 +159,39 @@ class SurpriseModel:
     def _evidence(self, rows: RowBatch) -> CellEvidence:
         asked = self._asked(rows)
         n_rows = len(rows.context)
-        found = []
+        shape = (n_rows, len(self._columns))
+        evidence, surprises = np.empty(shape), np.empty(shape)
         for place, column in enumerate(self._columns):
             values = np.ascontiguousarray(rows.behavior[:, place % self._n_behavioral])
-            found.append(column.judge(asked, values))
+            evidence[:, place], surprises[:, place] = column.judge(asked, values)
             if rows.tick is not None:
                 rows.tick(n_rows * (place + 1) // len(self._columns))
-        return self._cells(found)
+        return self._cells(evidence, surprises)
 
-    def _cells(self, found: list[tuple[Floats, Floats]]) -> CellEvidence:
-        """The evidence of all cells, from that of each column given the context, and then given all."""
-        evidence = np.column_stack([each for each, _ in found])
-        surprises = np.column_stack([each for _, each in found])
+    def _cells(self, evidence: Floats, surprises: Floats) -> CellEvidence:
+        """The evidence of all cells, from that of each column given the context, and then given all: [row][column]."""
         n = self._n_behavioral
         if not self._given_all:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
-    def _judged(self, cells: CellEvidence) -> Judged:
+    def _judged(self, cells: CellEvidence, rows: Positions | slice = slice(None)) -> Judged:
+        """What is said of cells, in the order of `rows`."""
         assert self._verdict is not None
         said = self._verdict.judge(cells)
-        given_all = np.exp(-cells.given_all) if self._given_all else None
-        return Judged(said.parts, said.kinds, np.exp(-cells.given_context), given_all)
+        given_all = np.exp(-cells.given_all[rows]) if self._given_all else None
+        return Judged(said.parts[rows], said.kinds[rows], np.exp(-cells.given_context[rows]), given_all)
 
     def _asked(self, rows: RowBatch) -> Asked:
         values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
-        return Asked(values, rows.fitted, rows.n_threads)
+        return Asked(values, self._table.held(rows.fitted), rows.n_threads)
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
         asked = self._asked(rows)
-        own = self._context[rows.fitted]
+        own = self._context[asked.fitted]
         is_same = ((rows.context == own) | (np.isnan(rows.context) & np.isnan(own))).all(axis=1)
-        asked = replace(asked, is_elsewhere=(rows.fitted >= 0) & ~is_same)
+        asked = replace(asked, is_elsewhere=(asked.fitted >= 0) & ~is_same)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):
             for row, density in enumerate(column.densities(asked)):
@@ -160,7 +206,7 @@ class SurpriseModel:
         shape = (len(rows.context), self._n_reference)
         positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
         everybody = np.arange(len(self._context))
-        for row, (context, fitted) in enumerate(zip(rows.context, rows.fitted, strict=True)):
+        for row, (context, fitted) in enumerate(zip(rows.context, self._table.held(rows.fitted), strict=True)):
             found, near, _ = self._group(context, int(fitted))
             if len(found) < self._n_reference:
                 others = np.setdiff1d(everybody, np.append(found, fitted))
@@ -169,7 +215,7 @@ class SurpriseModel:
                 found, near = np.append(found, others[more]), np.append(near, apart[more])
                 order = np.argsort(near, kind="stable")
                 found, near = found[order], near[order]
-            positions[row], distances[row] = found, near
+            positions[row], distances[row] = self._table.given(found), near
         return positions, distances
 
     def _group(self, context: Floats, fitted: int) -> tuple[Positions, Floats, Floats]:
@@ -190,7 +236,7 @@ class SurpriseModel:
     def _distances(self, context: Floats, chosen: Positions) -> Floats:
         """Gower's, as in QCAD: the mean over the features that both rows have."""
         others = self._context[chosen]
-        is_category = self._encoding.categorical.astype(bool)
+        is_category = self._categorical[: self._n_contextual].astype(bool)
         with np.errstate(invalid="ignore", divide="ignore"):
             apart = np.abs(others - context) / np.where(self._ranges > 0, self._ranges, 1.0)
         different = is_category | ~(self._ranges > 0)
@@ -220,7 +266,7 @@ class SurpriseModel:
                 neighbors, distances = np.empty(0, dtype=np.int64), np.empty(0)
                 weights = np.empty((self._n_behavioral, 0))
             else:
-                neighbors, distances, weights = self._group(rows.context[row], int(rows.fitted[row]))
+                neighbors, distances, weights = self._group(rows.context[row], int(asked.fitted[row]))
             given_all = judged.cell_p_values_given_all
             verdicts = tuple(
                 CellVerdict(
@@ -236,7 +282,7 @@ class SurpriseModel:
                     judged.partial[row],
                     percentiles,
                     percentiles[:, [5, 50, 95]],
-                    neighbors,
+                    self._table.given(neighbors),
                     distances,
                     weights,
                     verdicts,

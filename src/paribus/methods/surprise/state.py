@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._common.untrusted import DamagedError, Fields, floats_of, is_finite, is_whole
-from paribus.methods.density import ColumnShape, RangeMap
-from paribus.methods.interface import Arrays
+from paribus._common.untrusted import DamagedError, Fields, array_of, is_finite, is_whole
+from paribus.methods.density import ColumnShape, ColumnSupport, RangeMap
+from paribus.methods.interface import Arrays, StoredArrays
 from paribus.methods.null import ScoreNull
 from paribus.methods.parameters import MAX_TREES, resolve_max_features
 from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.surprise.forests import StoredForests
 from paribus.methods.surprise.mixture import Learned
 from paribus.methods.surprise.smoothing import ColumnSmoothing
-from paribus.methods.surprise.trend import LinearTrend
+from paribus.methods.surprise.trend import Leverage, LinearTrend
 from paribus.methods.surprise.verdict import KINDS, ValueMap, Verdict
-from paribus.methods.surprise.views import ForestSettings, WholeColumn
+from paribus.methods.surprise.views import MAX_COLUMN_ATOMS, Bytes, ForestSettings, TrendTarget, WholeColumn
 from paribus.tables.encoded_table import EncodedTable
 
 # Reference rows of an explanation: those that count most.
@@ -29,6 +31,8 @@ ROUNDING = 1e-9
 # Knots of a map.
 MAX_KNOTS = 1_000
 SHAPES = ("plain", "asinh", "log")
+# How the names of arrays begin that hold forests.
+FOREST = "forest_"
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,16 @@ class SurpriseState:
 
     settings: SurpriseSettings
     n_rows: int
+    others: list[list[int]]
+    """Of each behavioral feature: the others that it is judged by, ascending."""
     learned: list[Learned]
     """Of each behavioral feature: given the context, and, if there are several, given all other features."""
     verdict: Verdict
+    ranges: Floats
+    """The range of each contextual feature."""
+    summaries: list[tuple[WholeColumn, ColumnSupport]]
+    """Of each behavioral feature: the whole column, and the values that it can have."""
+    forests: StoredForests
 
     @property
     def n_reference(self) -> int:
@@ -76,7 +87,11 @@ def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
         "min_samples_leaf": int(settings.min_samples_leaf),
         "max_samples": int(settings.max_samples),
         "seed": int(settings.seed),
+        "others": state.others,
         "learned": [_pack_learned(learned) for learned in state.learned],
+        "ranges": state.ranges.tolist(),
+        "summaries": [_pack_summary(*each) for each in state.summaries],
+        "samples": state.forests.sample_of,
         "verdict": {
             "sums": {
                 name: {"map": _pack_tail(each), "fills": verdict.fills[name].tolist()}
@@ -95,12 +110,40 @@ def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
             },
         },
     }
-    arrays = {
-        f"distances_{place}": learned.distances
-        for place, learned in enumerate(state.learned)
-        if learned.distances is not None
+    return fields, _pack_forests(state)
+
+
+def _pack_forests(state: SurpriseState) -> Arrays:
+    forests = state.forests
+    arrays: Arrays = {"index": forests.index}
+    for place, (_, support) in enumerate(state.summaries):
+        if support.values is not None:
+            arrays[f"values_{place}"] = support.values
+    for feature, bins in enumerate(forests.bins):
+        if len(bins):
+            arrays[f"bins_{feature}"] = bins
+    for place, (rows, ends) in enumerate(forests.samples):
+        arrays |= {f"sample_rows_{place}": rows, f"sample_ends_{place}": ends}
+    for place, (learned, packed) in enumerate(zip(state.learned, forests.packed, strict=True)):
+        if learned.trend is not None:
+            leverage = learned.trend.leverage
+            arrays |= {f"leverage_rows_{place}": leverage.rows, f"leverage_{place}": leverage.divisors}
+        for view, each in enumerate(packed):
+            arrays[f"{FOREST}{place}_{view}"] = each
+    return arrays
+
+
+def _pack_summary(whole: WholeColumn, support: ColumnSupport) -> dict[str, Any]:
+    return {
+        "range": list(whole.range),
+        "atoms": whole.atoms.tolist(),
+        "scale": whole.scale,
+        "has_all": whole.has_all,
+        "limits": list(whole.limits),
+        "support": [support.lowest, support.highest, support.resolution],
+        "listed": support.values is not None,
+        "decimals": support.decimals,
     }
-    return fields, arrays
 
 
 def _plain_number(value: Any) -> Any:
@@ -108,7 +151,7 @@ def _plain_number(value: Any) -> Any:
 
 
 def _pack_learned(learned: Learned) -> dict[str, Any]:
-    trend, smoothing = learned.trend, learned.smoothing
+    trend, smoothing = None if learned.trend is None else learned.trend.trend, learned.smoothing
     return {
         "shares": learned.shares.tolist(),
         "usual": learned.usual,
@@ -139,6 +182,7 @@ def _pack_learned(learned: Learned) -> dict[str, Any]:
             "slopes": trend.slopes.tolist(),
             "amounts": [None if amounts is None else amounts.tolist() for amounts in trend.amounts],
         },
+        "distances": None if learned.trend is None else list(learned.trend.limits),
     }
 
 
@@ -151,9 +195,11 @@ def _pack_tail(tail: TailMap) -> dict[str, Any]:
     }
 
 
-def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> SurpriseState:
+def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> SurpriseState:
     """The state again, from parts that may have been tampered with."""
-    categorical, behavior = table.encoding.categorical, table.all_behavior
+    categorical, n_rows = table.encoding.categorical, table.n_rows
+    if table.order is None:
+        raise DamagedError("order is missing")
     settings = SurpriseSettings(
         header.whole("n_trees", 1, MAX_TREES),
         header.get("max_features", _is_max_features),
@@ -161,34 +207,93 @@ def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> SurpriseState
         header.whole("max_samples", 1, 2**31 - 1),
         header.whole("seed", 0, 2**31 - 1),
     )
-    n_rows, n_behavioral = behavior.shape
+    n_behavioral = len(table.roles.behavioral)
     n_columns = n_behavioral * (2 if n_behavioral > 1 else 1)
+    chosen = header.get("others", lambda value: _are_others(value, n_behavioral))
+    ranges = _numbers(header, "ranges", len(categorical), len(categorical))
+    stored = header.get("summaries", lambda value: isinstance(value, list) and len(value) == n_behavioral)
+    summaries = [_unpack_summary(each, arrays, place) for place, each in enumerate(stored)]
     stored = header.get("learned", lambda value: isinstance(value, list) and len(value) == n_columns)
     learned = []
     for place, fields in enumerate(stored):
-        others = 0 if place < n_behavioral else n_behavioral - 1
-        kinds = np.append(categorical, np.zeros(others, dtype=np.uint8))
-        learned.append(_unpack_learned(fields, arrays, place, kinds, behavior[:, place % n_behavioral]))
+        n_others = 0 if place < n_behavioral else len(chosen[place - n_behavioral])
+        kinds = np.append(categorical, np.zeros(n_others, dtype=np.uint8))
+        learned.append(_unpack_learned(fields, arrays, place, kinds, summaries[place % n_behavioral][0]))
     verdict = _unpack_verdict(_part(header, "verdict"), n_behavioral)
-    return SurpriseState(settings, n_rows, learned, verdict)
+    forests = _unpack_forests(header, arrays, table, [len(each.min_deviations) for each in learned])
+    return SurpriseState(settings, n_rows, chosen, learned, verdict, ranges, summaries, forests)
+
+
+def _unpack_forests(header: Fields, arrays: StoredArrays, table: EncodedTable, n_views: list[int]) -> StoredForests:
+    # What is in these arrays is checked by the compiled part, which uses them.
+    bins: list[Bytes] = []
+    for feature, is_category in enumerate(table.encoding.categorical):
+        bins.append(_list_of(arrays, f"bins_{feature}", np.uint8) if is_category else np.empty(0, dtype=np.uint8))
+    bins += [np.empty(0, dtype=np.uint8)] * len(table.roles.behavioral)
+    sample_of = header.get("samples", lambda value: isinstance(value, list) and len(value) == len(n_views))
+    if not all(is_whole(each) and 0 <= each < len(n_views) for each in sample_of):
+        raise DamagedError("samples is invalid")
+    samples = [
+        (_list_of(arrays, f"sample_rows_{place}", np.uint32), _list_of(arrays, f"sample_ends_{place}", np.uint32))
+        for place in range(max(sample_of) + 1)
+    ]
+    packed = [
+        [_list_of(arrays, f"{FOREST}{place}_{view}", np.uint8) for view in range(n)] for place, n in enumerate(n_views)
+    ]
+    return StoredForests(array_of(arrays, "index", np.uint32, (table.n_rows,)), bins, samples, sample_of, packed)
+
+
+def _list_of(arrays: StoredArrays, name: str, dtype: Any) -> npt.NDArray[Any]:
+    found = arrays.get(name)
+    return array_of(arrays, name, dtype, (0,) if found is None or found.ndim != 1 else found.shape)
+
+
+def _unpack_summary(stored: Any, arrays: StoredArrays, place: int) -> tuple[WholeColumn, ColumnSupport]:
+    if not isinstance(stored, dict):
+        raise DamagedError("summaries is not what it should be")
+    part = Fields(stored)
+    (low, high), limits = _numbers(part, "range", 2, 2), _numbers(part, "limits", 2, 2)
+    lowest, highest, resolution = _numbers(part, "support", 3, 3)
+    atoms = _numbers(part, "atoms", 1, MAX_COLUMN_ATOMS)
+    if low > high or limits[0] > limits[1] or lowest > highest or resolution < 0:
+        raise DamagedError("summaries is not what it should be")
+    whole = WholeColumn(
+        (float(low), float(high)),
+        atoms,
+        _above_zero(part, "scale"),
+        part.flag("has_all"),
+        (float(limits[0]), float(limits[1])),
+    )
+    if not whole.is_constant and len(atoms) < 2:
+        raise DamagedError("atoms is not what it should be")
+    values = None
+    if part.flag("listed"):
+        values = _list_of(arrays, f"values_{place}", np.float64)
+        if len(values) < 2 or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+            raise DamagedError("values is not what it should be")
+    decimals = part.get("decimals", lambda value: value is None or (is_whole(value) and 0 <= value <= 20))
+    return whole, ColumnSupport(float(lowest), float(highest), float(resolution), values, decimals)
 
 
 def _unpack_learned(
-    fields: Any, arrays: Arrays, place: int, categorical: npt.NDArray[np.uint8], target: Floats
+    fields: Any, arrays: StoredArrays, place: int, categorical: npt.NDArray[np.uint8], whole: WholeColumn
 ) -> Learned:
-    if not isinstance(fields, dict) or np.isnan(target).all():
+    if not isinstance(fields, dict):
         raise DamagedError("learned is not what it should be")
     part = Fields(fields)
+    if whole.is_constant:
+        return Learned(np.ones(1), 0.0, [], None, None, RangeMap.exact(), None)
     stored = part.get("trend", lambda value: value is None or isinstance(value, dict))
-    trend, distances = None, None
+    trend = None
     if stored is not None:
-        trend = _unpack_trend(Fields(stored), categorical)
-        distances = floats_of(arrays, f"distances_{place}", target.shape)
-        if (np.isnan(distances) != np.isnan(target)).any():
-            raise DamagedError(f"distances_{place} is not what it should be")
-    n_views = 0 if WholeColumn(target).is_constant else 1 if trend is None else 2
-    if n_views == 0:
-        return Learned(np.ones(1), 0.0, [], None, None, RangeMap.exact(), None, None)
+        low, high = _numbers(part, "distances", 2, 2)
+        rows = _list_of(arrays, f"leverage_rows_{place}", np.uint32)
+        divisors = array_of(arrays, f"leverage_{place}", np.float64, rows.shape)
+        if low > high or not ((divisors > 0) & (divisors <= 2)).all():
+            raise DamagedError("leverage is not what it should be")
+        line = _unpack_trend(Fields(stored), categorical)
+        trend = TrendTarget(line, Leverage(rows, divisors), (float(low), float(high)))
+    n_views = 1 if trend is None else 2
     smoothing = _unpack_smoothing(_part(part, "smoothing"), n_views)
     ranges = _part(part, "ranges")
     probabilities = _ascending(ranges, "probabilities")
@@ -203,7 +308,6 @@ def _unpack_learned(
         _unpack_tail(_part(part, "tail")),
         RangeMap(probabilities, levels),
         trend,
-        distances,
     )
 
 
@@ -321,6 +425,21 @@ def _numbers(part: Fields, name: str, fewest: int, most: int) -> Floats:
     if not all(is_finite(value) for value in found):
         raise DamagedError(f"{name} is not what it should be")
     return np.array(found, dtype=np.float64)
+
+
+def _are_others(value: Any, n_behavioral: int) -> bool:
+    """Whether there are other features for each one, ascending; at least one, if there are any."""
+    return (
+        isinstance(value, list)
+        and len(value) == n_behavioral
+        and all(
+            isinstance(each, list)
+            and all(is_whole(other) and 0 <= other < n_behavioral and other != feature for other in each)
+            and all(first < second for first, second in pairwise(each))
+            and bool(each) == (n_behavioral > 1)
+            for feature, each in enumerate(value)
+        )
+    )
 
 
 def _is_max_features(value: Any) -> bool:

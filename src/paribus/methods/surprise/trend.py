@@ -61,30 +61,41 @@ class LinearTrend:
         return expected
 
 
-def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) -> tuple[LinearTrend, Floats]:
-    """The trend of a target, and how far each row is from it, as it would be had the row not been there.
+@dataclass(frozen=True)
+class Leverage:
+    """How much some rows say in their own prediction: their distances from the trend are smaller than those of others.
+
+    Divided by their divisors, they are what they would be had the trend not seen the row.
+    """
+
+    rows: npt.NDArray[np.uint32]
+    """Those that the trend was fitted to, ascending."""
+    divisors: Floats
+
+
+def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) -> tuple[LinearTrend, Leverage]:
+    """The trend of a target, and what the rows that it was fitted to say in it.
 
     Examples
     --------
     >>> rows = np.arange(400.0)[:, None]
     >>> target = 3.0 * rows[:, 0] + 1.0
     >>> target[7] = 500.0
-    >>> trend, residuals = fit_trend(rows, np.zeros(1, dtype=np.uint8), target)
+    >>> trend, leverage = fit_trend(rows, np.zeros(1, dtype=np.uint8), target)
     >>> trend.predict(np.array([[100.0]])).round(-1)
     array([300.])
     """
     known = np.flatnonzero(~np.isnan(target))
-    used = known[:: -(-len(known) // MAX_ROWS)]
-    design = _Design(rows[used], categorical)
+    used = known[:MAX_ROWS]
+    some = rows[used]
+    design = _Design(some, categorical)
     with threadpool_limits(1):
         # One thread: sums must not depend on the number of cores.
-        matrix = design.matrix(rows[used])
+        matrix = design.matrix(some)
         inverse, coefficients, counts = _huber(matrix, target[used])
         leverage = (matrix @ inverse * matrix).sum(axis=1) * counts
-    trend = design.trend(coefficients)
-    residuals = target - trend.predict(rows)
-    residuals[used] /= 1.0 - np.minimum(leverage, MAX_LEVERAGE)
-    return trend, residuals
+    divisors = 1.0 - np.minimum(leverage, MAX_LEVERAGE)
+    return design.trend(coefficients), Leverage(used.astype(np.uint32), divisors)
 
 
 def _huber(matrix: Floats, target: Floats) -> tuple[Floats, Floats, Floats]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaincc
 
 from paribus._common.arrays import Floats
-from paribus._common.statistics import evenly
 from paribus.methods.interface import KIND_NAMES
 from paribus.methods.null import ScoreNull
 from paribus.methods.surprise.calibration import TailMap
@@ -30,12 +30,15 @@ PRIOR_SHARE, PRIOR_ROWS = 0.01, 50.0
 # ... and the rate of the evidence of strange cells, as if so many had been seen. Ordinary cells have a rate of 1.
 PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
 MIN_RATE, MAX_RATE = 0.03, 0.6
-# The tail of surprises is looked at up to this probability: that of a skewed or heavy-tailed column is heavy.
-FAR = 0.02
+# Tails are looked at up to this probability: those of skewed or heavy-tailed columns are heavy. That of surprises, and
+# that of their mean with the evidence.
+FAR, FAR_OF_MEAN = 0.02, 0.05
 # One value alone is believed up to this many times what so many rows can confirm.
 VALUE_LIMIT = 1.2
 # Cells with less evidence, in nats, are not what is strange about a row.
 MIN_EVIDENCE = 1.0
+# What has a lower probability among ordinary rows is strange.
+MAX_ORDINARY = 0.01
 NATS_PER_DIGIT = float(np.log(10.0))
 
 
@@ -77,7 +80,7 @@ class Kind:
 
     name: str
     statistic: str
-    """"surprises" or "evidence", given "context" or "both", is summed over the row; or one "value" stands out."""
+    """"surprise" or "evidence", given "context", "all" or "both", is summed over the row; or one "value" stands out."""
 
 
 KINDS = (
@@ -85,6 +88,7 @@ KINDS = (
     Kind(WHOLE, "evidence_context"),
     Kind(COMBINATION, "surprise_both"),
     Kind(COMBINATION, "evidence_both"),
+    Kind(COMBINATION, "surprise_all"),
     Kind(VALUE, "value_context"),
     Kind(VALUE, "value_both"),
 )
@@ -115,7 +119,7 @@ class ValueMap:
     def fit(cls, evidence: Floats, surprises: Floats, limit: float) -> ValueMap:
         """Learns from the values of the fitted rows."""
         surprise = TailMap.fit(surprises, limit, body=0.3, far=FAR)
-        return cls(surprise, TailMap.fit((evidence + surprise(surprises)) / 2.0, limit))
+        return cls(surprise, TailMap.fit((evidence + surprise(surprises)) / 2.0, limit, far=FAR_OF_MEAN))
 
     def __call__(self, evidence: Floats, surprises: Floats) -> Floats:
         """The evidence of values."""
@@ -144,7 +148,7 @@ class Verdict:
         n_rows, n_features = cells.given_context.shape
         limit = float(np.log(n_rows))
         # Enough rows for the maps and shares; all of them tell what a score is worth.
-        sample = cells.take(evenly(np.arange(n_rows), MAX_ROWS_FOR_SHARES))
+        sample = cells.take(slice(MAX_ROWS_FOR_SHARES))
         fills: dict[str, Floats] = {}
         sum_maps: dict[str, TailMap] = {}
         for name, values in _sums(sample).items():
@@ -184,22 +188,7 @@ class Verdict:
         for place in range(len(kinds)):
             shares += beliefs[place][:, None] * contributions[place]
         missing = np.isnan(cells.given_context)
-        names = np.array([WHOLE, COMBINATION, VALUE], dtype=object)
-        by_name = np.array(
-            [
-                sum((beliefs[i] for i, kind in enumerate(kinds) if kind.name == name), np.zeros(len(scores)))
-                for name in names
-            ]
-        )
-        found = names[by_name.argmax(axis=0)]
-        if len(kinds) < len(KINDS):
-            # With one behavioral feature, a strange row is a strange value.
-            found[:] = VALUE
-        else:
-            # Values that are strange by themselves need no others to be strange with.
-            alone = np.nan_to_num(cells.given_context).sum(axis=1) >= np.nan_to_num(cells.given_all).sum(axis=1)
-            found[(found == COMBINATION) & alone] = WHOLE
-        return Judgement(np.where(missing, np.nan, scores[:, None] * shares), found)
+        return Judgement(np.where(missing, np.nan, scores[:, None] * shares), _name_kinds(cells))
 
     def _log_odds(self, cells: CellEvidence) -> tuple[Floats, Floats, list[Floats]]:
         """The log odds against being ordinary, the share of each kind in them, and for each kind that of each cell."""
@@ -219,6 +208,33 @@ class Verdict:
         return highest + np.log(odds), beliefs, contributions
 
 
+def _name_kinds(cells: CellEvidence) -> npt.NDArray[np.object_]:
+    """What is strange about each row, if anything is.
+
+    If a single value is strange and the others are ordinary, it is the value; if several are strange given the context,
+    the whole row; if they are only strange given each other, their combination.
+    """
+    named = np.full(len(cells.given_context), VALUE, dtype=object)
+    if cells.given_context.shape[1] > 1:
+        one_alone, several_alone = _count_strange_values(cells.given_context)
+        one_together, _ = _count_strange_values(cells.given_all)
+        named[several_alone] = WHOLE
+        named[~(one_alone | several_alone | one_together)] = COMBINATION
+    return named
+
+
+def _count_strange_values(evidence: Floats) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Whether one value of each row is strange and its others are not, and whether several are."""
+    present = (~np.isnan(evidence)).sum(axis=1)
+    known = np.nan_to_num(evidence)
+    highest, total = known.max(axis=1), known.sum(axis=1)
+    # The sum of the evidence of ordinary values that are independent of each other has a gamma distribution.
+    others_are_strange = gammaincc(np.maximum(present - 1, 1), total - highest) < MAX_ORDINARY
+    all_are_strange = gammaincc(np.maximum(present, 1), total) < MAX_ORDINARY
+    one_is_strange = -np.expm1(present * np.log1p(-np.exp(-np.maximum(highest, 1e-9)))) < MAX_ORDINARY
+    return one_is_strange & ~others_are_strange, others_are_strange | (all_are_strange & ~one_is_strange)
+
+
 def capped(surprises: Floats) -> Floats:
     """Surprises of at least 0. Up to the cap they count in full; beyond it ever less, and a twentieth of it in all.
 
@@ -235,12 +251,13 @@ def _sums(cells: CellEvidence) -> dict[str, Floats]:
     if cells.given_context.shape[1] == 1:
         # There are no others that a surprise could outvote.
         return {"surprise_context": cells.surprise_given_context}
-    alone = capped(cells.surprise_given_context)
+    alone, together = capped(cells.surprise_given_context), capped(cells.surprise_given_all)
     return {
         "surprise_context": alone,
         "evidence_context": cells.given_context,
-        "surprise_both": alone + capped(cells.surprise_given_all),
+        "surprise_both": alone + together,
         "evidence_both": cells.both,
+        "surprise_all": together,
     }
 
 

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.statistics import mean_deviation, reach
-from paribus._core import FeatureTable, Forest, column_surprises
-from paribus.methods.surprise.trend import LinearTrend
+from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_surprises
+from paribus.methods.surprise.trend import Leverage, LinearTrend
 
 Features = npt.NDArray[np.uint16]
+Bytes = npt.NDArray[np.uint8]
 Tick = Callable[[int], object]
 
 # Contexts in which the target hardly varies are smoothed as if it varied by this share of the usual deviation.
@@ -81,24 +82,63 @@ def pull_in(values: Floats) -> Floats:
     return np.asarray(np.clip(values, *reach(values[~np.isnan(values)])))
 
 
+@dataclass(frozen=True)
 class WholeColumn:
     """The view that the other columns say nothing: the distribution is that of the whole column."""
 
-    def __init__(self, target: Floats) -> None:
+    range: tuple[float, float]
+    atoms: Floats
+    """Values that represent the column, far ones pulled in."""
+    scale: float
+    has_all: bool
+    """Whether these are all that there are."""
+    limits: tuple[float, float]
+    """Values beyond count as if they were there, in all views."""
+
+    @classmethod
+    def of(cls, target: Floats) -> WholeColumn:
+        """The view of a column."""
         values = np.sort(target[~np.isnan(target)])
-        self.range = float(values[0]), float(values[-1])
-        self.is_constant = self.range[1] - self.range[0] <= SMALLEST_RANGE
-        near = pull_in(values)
+        limits = reach(values)
+        near = np.clip(values, *limits)
         n = min(len(near), MAX_COLUMN_ATOMS)
-        self._has_all = n == len(near)
-        self.atoms: Floats = near[((np.arange(n) + 0.5) / n * len(near)).astype(np.int64)]
+        atoms: Floats = near[((np.arange(n) + 0.5) / n * len(near)).astype(np.int64)]
         # Between equal values any width will do.
-        self.scale = WIDTH_OF_WHOLE_COLUMN * (mean_deviation(self.atoms) or mean_deviation(near) or 1.0)
+        scale = WIDTH_OF_WHOLE_COLUMN * (mean_deviation(atoms) or mean_deviation(near) or 1.0)
+        return cls((float(values[0]), float(values[-1])), atoms, float(scale), n == len(near), limits)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values are the same."""
+        return self.range[1] - self.range[0] <= SMALLEST_RANGE
 
     def surprises(self, asked: Asked, values: Floats) -> Floats:
         """Minus the logarithm of the smooth density at the values. A fitted row does not count itself."""
-        is_own = (self._has_all & (asked.fitted >= 0)).astype(np.uint8)
+        is_own = (self.has_all & (asked.fitted >= 0)).astype(np.uint8)
         return column_surprises(self.atoms, self.scale, values, is_own, asked.n_threads)
+
+
+@dataclass(frozen=True)
+class TrendTarget:
+    """What a forest around a trend predicts: the distances from the trend."""
+
+    trend: LinearTrend
+    leverage: Leverage
+    limits: tuple[float, float]
+    """Distances beyond count as if they were there."""
+
+
+def make_target(
+    rows: Floats, column: int, limits: tuple[float, float], features: Features, trend: TrendTarget
+) -> Target:
+    """The distances of a column from a trend, which are computed when they are asked for."""
+    line = trend.trend
+    parts = [
+        (int(feature), line.lowest[place], line.highest[place], line.centers[place], line.slopes[place], amounts)
+        for place, (feature, amounts) in enumerate(zip(features, line.amounts, strict=True))
+    ]
+    seen, divisors = trend.leverage.rows, trend.leverage.divisors
+    return Target(rows, column, *limits, line.constant, parts, seen, divisors, *trend.limits)
 
 
 class ForestView:
@@ -108,71 +148,63 @@ class ForestView:
 
     Parameters
     ----------
-    target : array
-        The column, far values pulled in; with a trend, the distances of its rows from the trend.
+    target : Target
+        The column, far values pulled in; or the distances of its rows from a trend.
     features : array
         The columns of the table that splits may use.
-    trend : LinearTrend, optional
-        What to expect of a row.
-    column : array, optional
-        With a trend: the column, far values pulled in.
+    has_trend : bool
+        Whether the target is distances.
     """
 
-    def __init__(
-        self, target: Floats, features: Features, trend: LinearTrend | None = None, column: Floats | None = None
-    ) -> None:
-        self.trend = trend
-        self.distances = target
+    def __init__(self, target: Target, features: Features, *, has_trend: bool = False) -> None:
         self.min_deviation = 0.0
         """Contexts in which the target varies less are smoothed as if it varied as much."""
-        self._target = target if trend is None else pull_in(target)
+        self._target = target
         self._features = features
-        self._column = column
+        self._has_trend = has_trend
 
     def grow(
         self,
         table: FeatureTable,
+        samples: Samples,
         settings: ForestSettings,
         seed: int,
-        originals: Positions,
         n_threads: int,
         tick: Tick | None,
     ) -> None:
-        """Grows the forest. No tree that is asked about a row has seen a copy of it: see `find_originals`."""
-        n_usable = int((~np.isnan(self._target)).sum())
+        """Grows the forest."""
         self.forest = Forest(
             table,
+            samples,
             self._target,
             self._features,
             settings.max_features,
             settings.min_samples_leaf,
-            settings.n_pairs,
-            max(1, min(n_usable // 2, settings.max_samples)),
             seed,
-            originals,
             n_threads,
             tick,
         )
+
+    def open(self, kinds: FeatureKinds, samples: Samples, packed: Bytes, min_deviation: float) -> None:
+        """Takes over a forest that was grown before."""
+        self.forest = Forest(kinds, samples, self._target, packed)
+        self.min_deviation = min_deviation
 
     def measure(self, asked: Asked) -> None:
         """Learns from some rows how much the target usually varies in a context."""
         deviations = self.forest.deviations(asked.rows, asked.fitted, asked.n_threads)
         usual = float(np.median(deviations)) or float(deviations.mean())
-        known = self._target[~np.isnan(self._target)]
-        self.min_deviation = MIN_DEVIATION_SHARE * (usual or NEGLIGIBLE * mean_deviation(known))
+        if not usual:
+            values = self._target.values()
+            usual = NEGLIGIBLE * mean_deviation(values[~np.isnan(values)])
+        self.min_deviation = MIN_DEVIATION_SHARE * usual
 
     def centers(self, asked: Asked) -> Floats | None:
         """What the trend expects of each row, if there is one. A fitted row is judged as if it had not been seen."""
-        if self.trend is None or self._column is None:
+        if not self._has_trend:
             return None
-        expected = self.trend.predict(asked.rows[:, self._features])
-        own = asked.fitted >= 0
-        if asked.is_elsewhere is not None:
-            own &= ~asked.is_elsewhere
-        seen = asked.fitted[own]
-        without = self._column[seen] - self.distances[seen]
-        expected[own] = np.where(np.isnan(without), expected[own], without)
-        return expected
+        fitted = asked.fitted if asked.is_elsewhere is None else np.where(asked.is_elsewhere, -1, asked.fitted)
+        return self._target.centers(asked.rows, fitted)
 
     def atoms(self, asked: Asked) -> Floats:
         """[row][atom]: values that represent each row's distribution, all alike."""

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "surprise/leaf_finder.hpp"
+#include "surprise/target_column.hpp"
+#include "surprise/tree_samples.hpp"
+
+namespace paribus {
+
+/// A forest in as few bytes as possible, which may be those of a file that is mapped into memory. The layout is that of
+/// the file: see `docs/methods/model-files.md`.
+///
+/// A tree is checked when it is first used, since to read all of a large file would take long: its bytes must have their
+/// checksum, and what they say must be within bounds, so that nothing that a file holds can do harm.
+class PackedForest final : public LeafFinder {
+public:
+    /// @param trees [tree] of `2 * samples.n_pairs()`
+    static std::vector<std::uint8_t> pack(const FeatureKinds &kinds, const std::vector<std::uint16_t> &features,
+                                          const TargetGrid &grid, const TreeSamples &samples,
+                                          const std::vector<TableTree> &trees);
+
+    /// @param bytes what `pack` gave; aligned for 64-bit numbers; everything must outlive the forest
+    /// @throws std::invalid_argument if the beginning of the bytes, which describes the others, is not as it should be
+    PackedForest(const FeatureKinds &kinds, const TreeSamples &samples, const TargetColumn &target,
+                 const std::uint8_t *bytes, std::size_t size);
+
+    const FeatureKinds &kinds() const { return kinds_; }
+    const TreeSamples &samples() const { return samples_; }
+    std::size_t n_pairs() const override { return samples_.n_pairs(); }
+    const TargetGrid &grid() const override { return grid_; }
+    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
+                     TableTree::Leaf *leaves) const override;
+    const std::int32_t *members(std::size_t, std::int64_t, const TableTree::Leaf &leaf,
+                                const Scratch &scratch) const override {
+        return scratch.steps.data() + leaf.first;
+    }
+
+    /// The rows of the leaf that a row is in, in the tree of a pair that is asked about it, appended by ascending target.
+    void find_rows(std::size_t pair, const double *row, std::int64_t fitted, std::vector<std::uint32_t> &rows) const;
+
+    /// A tree in the form that many rows go down fast, without its members; and these as steps.
+    ///
+    /// @param step_of by row of the table
+    TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of, std::vector<std::int32_t> &members) const;
+
+    /// The target of all rows, as steps.
+    std::vector<std::int32_t> steps() const;
+
+private:
+    struct Tree;
+
+    Tree open(std::size_t tree) const;
+    void check(const Tree &tree, const std::vector<std::uint32_t> &sample) const;
+    template <typename Use>
+    void for_each_member(std::size_t pair, const double *row, std::int64_t fitted, const Use &use) const;
+
+    const FeatureKinds &kinds_;
+    const TreeSamples &samples_;
+    const TargetColumn &target_;
+    const std::uint8_t *bytes_;
+    TargetGrid grid_;
+    bool is_wide_;
+    std::vector<std::uint16_t> features_;
+    /// By tree.
+    std::vector<std::uint64_t> begins_, sizes_, checksums_;
+    std::unique_ptr<std::atomic<bool>[]> is_checked_;
+};
+
+}  // namespace paribus

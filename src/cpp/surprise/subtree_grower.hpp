@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/random.hpp"
+#include "surprise/split_search.hpp"
+#include "surprise/tree_sample.hpp"
+
+namespace paribus {
+
+/// Draws the features that a split tries, one after the other, without replacement.
+class FeatureDraw {
+public:
+    FeatureDraw(std::size_t n_slots, std::size_t max_features, std::uint64_t seed)
+        : random_(seed), max_features_(max_features), slots_(n_slots) {
+        for (std::size_t i = 0; i < n_slots; ++i) slots_[i] = static_cast<std::uint16_t>(i);
+    }
+
+    /// Calls `try_slot` with features until enough of them have varied: one that is constant does not count.
+    template <typename TrySlot>
+    void operator()(const TrySlot &try_slot) {
+        for (std::size_t tried = 0, place = 0; tried < max_features_ && place < slots_.size(); ++place) {
+            if (max_features_ < slots_.size()) {
+                std::swap(slots_[place], slots_[place + random_.below(slots_.size() - place)]);
+            }
+            tried += try_slot(slots_[place]);
+        }
+    }
+
+private:
+    Random random_;
+    std::size_t max_features_;
+    std::vector<std::uint16_t> slots_;
+};
+
+/// Grows the lower parts of a tree. The rows of each are sorted by every feature once, and stay sorted: a split carries
+/// the orders over to both sides. Rows have numbers of 8 bits in their subtree.
+class SubtreeGrower {
+public:
+    static constexpr std::size_t max_rows = 192;
+
+    /// A node that no split of the upper part divides, with its rows: a subtree, or a leaf of any size.
+    struct Root {
+        std::uint32_t node, begin, end;
+        bool is_leaf;
+        Sum whole;
+    };
+
+    /// @param roots     from left to right; together they have all rows
+    /// @param positions of the rows of one root after the other, in ascending order within each
+    SubtreeGrower(TableTree &tree, const TreeSample &sample, std::size_t min_samples_leaf, FeatureDraw &draw,
+                  const std::vector<Root> &roots, const std::vector<std::uint32_t> &positions);
+
+    /// Grows all of them, and writes the rows of the leaves into the tree.
+    void grow();
+
+private:
+    static constexpr std::uint8_t missing_rank = FeatureTable::missing_bin;
+
+    struct Node {
+        std::uint32_t node, begin, end;
+        Sum whole;
+    };
+
+    struct Best {
+        std::size_t slot;
+        /// Of numbers: the last row that goes left, and the first that goes right, unless all that are known go left.
+        std::uint8_t low, high;
+        bool all_known_left, missing_left;
+        Sum left;
+        TableTree::BinSet set;
+    };
+
+    void sort_roots();
+    void grow(const Root &root, std::size_t place);
+    bool find_split(const Node &node);
+    bool try_numbers(const Node &node, std::size_t slot);
+    bool try_categories(const Node &node, std::size_t slot);
+    void take(const Sum &left, std::size_t slot, std::uint8_t low, std::uint8_t high, bool missing_left);
+    /// Writes the split into the tree. Returns how many rows go left.
+    std::uint32_t carry_out(const Node &node, std::uint32_t left);
+    void remember_threshold(std::uint32_t node);
+    void set_thresholds();
+    void part(std::uint8_t *order, std::size_t n) const;
+
+    std::uint8_t *order(std::size_t slot) { return orders_.data() + slot * sample_.size() + base_; }
+    const std::uint8_t *ranks(std::size_t slot) const { return ranks_.data() + slot * sample_.size() + base_; }
+
+    TableTree &tree_;
+    const TreeSample &sample_;
+    std::size_t min_samples_leaf_;
+    FeatureDraw &draw_;
+    const std::vector<Root> &roots_;
+    const std::vector<std::uint32_t> &positions_;
+    /// [slot][place among `positions`]: the rows of each root in the order of a feature, missing ones last. Last of
+    /// all, in the order of the target.
+    std::vector<std::uint8_t> orders_;
+    /// [slot][place among `positions`]: the rank of each row's value in its root; the bin of a category.
+    std::vector<std::uint8_t> ranks_;
+    /// [slot][root]: whether any value is missing.
+    std::vector<std::uint8_t> has_missing_;
+
+    /// Nodes whose thresholds lie between the values of two rows.
+    struct Cut {
+        std::uint32_t node, low, high;
+    };
+    std::vector<Cut> cuts_;
+
+    // The subtree in question.
+    std::size_t base_ = 0, root_ = 0;
+    std::array<std::int32_t, max_rows> targets_;
+    std::array<std::uint8_t, max_rows> goes_left_;
+    BestGain best_gain_;
+    Best best_ = {};
+    std::vector<CategoryGroup> groups_;
+    std::vector<Node> todo_;
+};
+
+}  // namespace paribus

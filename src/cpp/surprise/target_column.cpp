@@ -1,0 +1,56 @@
+#include "surprise/target_column.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace paribus {
+
+double Trend::expected(const double *row) const {
+    double sum = constant;
+    for (const Part &part : parts) {
+        const double value = row[part.feature];
+        if (std::isnan(value)) continue;
+        if (!part.is_categorical) {
+            sum += (part.limits.pull_in(value) - part.center) * part.slope;
+        } else if (value >= 0.0 && value < static_cast<double>(part.amounts.size())) {
+            sum += part.amounts[static_cast<std::size_t>(value)];
+        }
+    }
+    return sum;
+}
+
+double Trend::divisor(std::uint32_t row) const {
+    const auto found = std::lower_bound(seen.begin(), seen.end(), row);
+    return found != seen.end() && *found == row ? divisors[static_cast<std::size_t>(found - seen.begin())] : 1.0;
+}
+
+TargetColumn::TargetColumn(const double *rows, std::size_t n_rows, std::size_t n_features, std::size_t column,
+                           Limits limits, std::optional<Trend> trend)
+    : rows_(rows),
+      n_rows_(n_rows),
+      n_features_(n_features),
+      column_(column),
+      limits_(limits),
+      trend_(std::move(trend)) {}
+
+double TargetColumn::operator[](std::uint32_t row) const {
+    if (trend_) return trend_->limits.pull_in(distance(row));
+    return limits_.pull_in(rows_[row * n_features_ + column_]);
+}
+
+double TargetColumn::distance(std::uint32_t row) const {
+    const double *values = rows_ + row * n_features_;
+    return (limits_.pull_in(values[column_]) - trend_->expected(values)) / trend_->divisor(row);
+}
+
+double TargetColumn::center(const double *row, std::int64_t fitted) const {
+    if (!trend_) return 0.0;
+    if (fitted >= 0) {
+        const auto seen = static_cast<std::uint32_t>(fitted);
+        const double near = limits_.pull_in(rows_[seen * n_features_ + column_]);
+        if (!std::isnan(near)) return near - distance(seen);
+    }
+    return trend_->expected(row);
+}
+
+}  // namespace paribus

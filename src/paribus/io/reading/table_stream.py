@@ -1,0 +1,84 @@
+"""Tables of any size: read some rows at a time, as often as needed, with the values that reading at once would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy.typing as npt
+
+from paribus.io.reading.columns import As, Cells, Facts, convert, decide, is_typed, look_at, usable
+from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, pick
+
+Columns = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class TableStream:
+    """A table whose columns have a type each, in batches of rows."""
+
+    name: str
+    """The name of the table in messages."""
+    names: list[str]
+    """The names of the chosen columns."""
+    n_rows: int
+    _raw: RawStream
+    _wanted: Wanted
+    _types: dict[str, As]
+    """Of the columns to which the source itself gives no type."""
+    _missing: frozenset[str]
+    _change: Callable[[Columns], Columns] = lambda columns: columns
+
+    def batches(self) -> Iterator[Columns]:
+        """Reads the table from its start. Batches are in its order."""
+        for raw in self._raw.batches(self._wanted):
+            yield self._change({name: self._typed(raw, name) for name in self.names})
+
+    def mapped(self, change: Callable[[Columns], Columns]) -> TableStream:
+        """The same table with each batch changed."""
+        return replace(self, _change=change)
+
+    def _typed(self, raw: RawTable, name: str) -> npt.NDArray[Any]:
+        values = raw.columns.pop(name)
+        to = self._types.get(name)
+        if is_typed(self._wanted, name, values) and to in (None, As.NUMBERS, As.TIMESTAMPS):
+            return usable(raw, name, values, self._missing)
+        return convert(raw, name, Cells(values, self._missing), to or As.TEXT)
+
+
+def typed_stream(raw: RawStream, choose: Choose, missing: frozenset[str], note: Note) -> TableStream:
+    """Chooses columns, and finds their types and the number of rows, for which a text is read once from end to end."""
+    wanted = choose(raw.names)
+    kept, _ = pick(raw.names, wanted)
+    facts: dict[str, Facts] = {}
+    n_rows = 0
+    for batch in raw.batches(replace(wanted, names=_without_types(raw, wanted, kept))):
+        n_rows += batch.n_rows
+        for name, values in batch.columns.items():
+            known = facts.setdefault(name, Facts())
+            if is_typed(wanted, name, values):
+                # A type in one file, and none in another one.
+                known.merge(_facts_of_type(values))
+            elif name not in wanted.texts:
+                known.merge(look_at(batch, name, Cells(values, missing)))
+    n_rows = n_rows if raw.n_rows is None else raw.n_rows
+    if n_rows == 0 or not raw.names:
+        raise ValueError(f"{raw.source}: there are no rows")
+    types = {name: decide(raw.source, wanted, name, each, raw.decimal_commas, note) for name, each in facts.items()}
+    return TableStream(raw.source, kept, n_rows, raw, wanted, types, missing)
+
+
+def _without_types(raw: RawStream, wanted: Wanted, kept: list[str]) -> list[str]:
+    """The columns that must be read to know their types; with a known number of rows, there may be none."""
+    if raw.n_rows is None or raw.has_parts:
+        return kept
+    first = next(raw.batches(wanted), None)
+    return [name for name in kept if first is None or not is_typed(wanted, name, first.columns[name])]
+
+
+def _facts_of_type(values: Any) -> Facts:
+    found = Facts(len(values), len(values))
+    are_numbers = values.dtype.kind in "fiu"
+    found.are = dict.fromkeys(found.are, False) | {As.NUMBERS: are_numbers, As.TIMESTAMPS: not are_numbers}
+    return found

@@ -1,0 +1,158 @@
+"""A hash of what a row holds, and the order of rows by it, which does not depend on how the rows came."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Sequence
+from decimal import Decimal
+from numbers import Real
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats, Positions
+
+Hashes = npt.NDArray[np.uint64]
+
+# The constants of splitmix64 (Steele, Lea and Flood, 2014).
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+# Instead of the bits of a number; no number has these.
+_MISSING = np.uint64(0x7FF8000000000001)
+# Rows that are compared at a time, so that it takes little memory.
+_BLOCK_SIZE = 65_536
+
+
+def mix(values: Hashes) -> Hashes:
+    """Random bits that depend on nothing but the given ones: the output function of splitmix64.
+
+    >>> mix(np.zeros(1, dtype=np.uint64))
+    array([16294208416658607535], dtype=uint64)
+    """
+    mixed = values + _STEP
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= _FACTORS[0]
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= _FACTORS[1]
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
+
+
+def hash_rows(columns: Sequence[Floats], categories: Sequence[Sequence[Hashable] | None]) -> Hashes:
+    """A hash of each row, the same for equal rows whatever else is in the table, on every machine.
+
+    Parameters
+    ----------
+    columns : sequence of arrays
+        Numbers, or codes of categories; NaN where a value is missing.
+    categories : sequence
+        By column: what each code stands for; None for numbers.
+
+    Returns
+    -------
+    array of uint64
+
+    Examples
+    --------
+    >>> first = hash_rows([np.array([0.0, 1.5]), np.array([1.0, np.nan])], [None, ["dry", "wet"]])
+    >>> second = hash_rows([np.array([1.5, -0.0]), np.array([np.nan, 0.0])], [None, ["wet"]])
+    >>> bool((first == second[::-1]).all())
+    True
+    """
+    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column, named in zip(columns, categories, strict=True):
+        if named is None:
+            bits = _number_bits(column)
+        else:
+            known = np.append(np.array([_hash_category(each) for each in named], dtype=np.uint64), _MISSING)
+            bits = known[np.where(np.isnan(column), len(named), column).astype(np.int64)]
+        # Chained, so that it matters which column holds a value.
+        hashes = mix(hashes ^ bits)
+    return hashes
+
+
+def row_keys(hashes: Hashes) -> Hashes:
+    """Random numbers by which rows are drawn: they depend on the row's hash, and for equal rows on their number.
+
+    >>> keys = row_keys(np.array([7, 3, 7], dtype=np.uint64))
+    >>> len(set(keys.tolist())), keys[1] == row_keys(np.array([3, 5], dtype=np.uint64))[0]
+    (3, np.True_)
+    """
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    numbers = np.arange(len(hashes))
+    is_new = np.append(True, ordered[1:] != ordered[:-1])
+    occurrences = numbers - np.maximum.accumulate(np.where(is_new, numbers, 0))
+    keys = np.empty_like(hashes)
+    keys[order] = mix(ordered ^ mix(occurrences.astype(np.uint64)))
+    return keys
+
+
+def canonical_order(hashes: Hashes, *parts: Floats) -> Positions:
+    """The order of rows by their keys, which is random, but depends on nothing but their values.
+
+    The first rows in it are a sample, which hardly changes with a single row of the table. Of unequal rows with equal
+    hashes, the values decide which has which key.
+
+    Parameters
+    ----------
+    hashes : array
+        One per row.
+    *parts : arrays
+        The rows, in one or more parts: [row][column].
+
+    Returns
+    -------
+    array
+        The position of each row in this order.
+
+    Examples
+    --------
+    >>> rows = np.array([[2.0], [1.0], [5.0]])
+    >>> order = canonical_order(np.array([7, 7, 3], dtype=np.uint64), rows)
+    >>> again = canonical_order(np.array([3, 7, 7], dtype=np.uint64), rows[::-1])
+    >>> bool((rows[order] == rows[::-1][again]).all())
+    True
+    """
+
+    def take(positions: Positions) -> Floats:
+        return np.hstack([part[positions] for part in parts])
+
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    same_hash = np.flatnonzero(ordered[1:] == ordered[:-1])
+    mistaken = [
+        places[~_equal(take(order[places]), take(order[places + 1]))]
+        for begin in range(0, len(same_hash), _BLOCK_SIZE)
+        for places in [same_hash[begin : begin + _BLOCK_SIZE]]
+    ]
+    for shared in np.unique(ordered[np.concatenate(mistaken)]) if mistaken else ():
+        begin, end = np.searchsorted(ordered, shared, "left"), np.searchsorted(ordered, shared, "right")
+        some = order[begin:end]
+        order[begin:end] = some[np.lexsort(take(some).T[::-1])]
+    return order[np.argsort(row_keys(ordered), kind="stable")]
+
+
+def _equal(some: Floats, others: Floats) -> npt.NDArray[np.bool_]:
+    return np.asarray(((some == others) | (np.isnan(some) & np.isnan(others))).all(axis=1))
+
+
+def _number_bits(values: Floats) -> Hashes:
+    # Minus zero plus zero is zero.
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    return np.where(np.isnan(values), _MISSING, bits)
+
+
+def _hash_category(value: Hashable) -> np.uint64:
+    text = value if isinstance(value, str) else _as_text(value)
+    return np.uint64(
+        int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    )
+
+
+def _as_text(value: Hashable) -> str:
+    """Numbers that are equal are one category, whatever their type."""
+    if isinstance(value, bool | np.bool_ | Real | Decimal):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return str(value)
