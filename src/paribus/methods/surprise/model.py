@@ -25,6 +25,8 @@ from paribus.tables.row_hash import row_keys
 N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
 REACH_SAMPLE_SIZE = 200
+# A value this improbable given all others is told apart from what these let expect.
+MAX_P_GIVEN_ALL = 0.02
 
 
 class SurpriseModel:
@@ -201,7 +203,7 @@ class SurpriseModel:
         """
         asked = self._asked(rows)
         positions, distances, _ = self._groups(asked)
-        for row in np.flatnonzero(positions[:, -1] < 0):
+        for row in np.flatnonzero(positions[:, -1] < 0).tolist():
             self._fill_up(asked, row, positions[row], distances[row])
         return self._table.given(positions), distances
 
@@ -229,10 +231,13 @@ class SurpriseModel:
             asked.n_threads,
         )
         # Where all columns are constant, no forest says which rows count.
-        for row in np.flatnonzero(positions[:, 0] < 0):
+        for row in np.flatnonzero(positions[:, 0] < 0).tolist():
             self._fill_up(asked, row, positions[row], distances[row])
             weights[row] = 1.0 / self._n_reference
         return positions, distances, weights
+
+    def _no_groups(self, n_rows: int) -> tuple[Positions, Floats, Floats]:
+        return np.empty((n_rows, 0), dtype=np.int64), np.empty((n_rows, 0)), np.empty((n_rows, self._n_behavioral, 0))
 
     def _distances(self, context: Floats, chosen: Positions) -> Floats:
         """Gower's, as in QCAD: the mean over the features that both rows have."""
@@ -258,10 +263,11 @@ class SurpriseModel:
         judged = self.judge(rows)
         asked = self._asked(rows)
         densities = [column.densities(asked) for column in self._given_context]
+        usual_given_all = self._usual_given_all(asked, judged)
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
         percentiles = np.stack([each.percentiles(asked, N_QUANTILES) for each in self._given_context], axis=1)
-        positions, distances, weights = self._groups(asked)
+        positions, distances, weights = self._groups(asked) if not rows.is_brief else self._no_groups(len(asked.rows))
         neighbors = self._table.given(positions)
         counts = (positions >= 0).sum(axis=1)
         findings = []
@@ -272,6 +278,7 @@ class SurpriseModel:
                     float(judged.cell_p_values[row, feature]),
                     None if given_all is None else float(given_all[row, feature]),
                     densities[feature][row],
+                    usual_given_all.get((row, feature)),
                 )
                 for feature in range(self._n_behavioral)
             )
@@ -288,3 +295,17 @@ class SurpriseModel:
                 )
             )
         return findings
+
+    def _usual_given_all(self, asked: Asked, judged: Judged) -> dict[tuple[int, int], tuple[float, float]]:
+        """By row and feature: the 90 % range given all others, of values that are odd given these."""
+        if judged.cell_p_values_given_all is None:
+            return {}
+        found = {}
+        for feature, column in enumerate(self._given_all):
+            odd = np.flatnonzero(judged.cell_p_values_given_all[:, feature] <= MAX_P_GIVEN_ALL)
+            if odd.size == 0:
+                continue
+            percentiles = column.percentiles(asked.take(odd), N_QUANTILES)
+            for row, (low, high) in zip(odd.tolist(), percentiles[:, [5, 95]].tolist(), strict=True):
+                found[row, feature] = low, high
+        return found
