@@ -348,12 +348,12 @@ public:
         require(n_sample >= 1 && 2 * n_sample <= n_usable, "n_sample: at least 1, and at most half the rows");
         require(n_pairs >= 1 && n_pairs <= 10000, "1 to 10,000 pairs");
         const nb::gil_scoped_release released;
-        samples_ = std::make_shared<paribus::TreeSamples>(n_rows, usable.data(),
-                                                          originals ? originals->data() : nullptr, n_pairs, n_sample,
-                                                          seed, n_threads);
+        samples_ = std::make_shared<paribus::TreeSamples>(
+            n_rows, usable.data(), originals ? originals->data() : nullptr, n_pairs, n_sample, seed, n_threads);
     }
 
-    static Samples stored(std::size_t n_rows, const Input<std::uint32_t, 1> &rows, const Input<std::uint32_t, 1> &ends) {
+    static Samples stored(std::size_t n_rows, const Input<std::uint32_t, 1> &rows,
+                          const Input<std::uint32_t, 1> &ends) {
         require(ends.shape(0) >= 2 && ends.shape(0) % 2 == 0 && ends.shape(0) <= 20000, "1 to 10,000 pairs");
         std::size_t begin = 0;
         for (std::size_t tree = 0; tree < ends.shape(0); ++tree) {
@@ -367,8 +367,7 @@ public:
         }
         require(begin == rows.shape(0), "ends: the last one is the end of the rows");
         Samples found;
-        found.samples_ =
-            std::make_shared<paribus::TreeSamples>(n_rows, rows.data(), ends.data(), ends.shape(0) / 2);
+        found.samples_ = std::make_shared<paribus::TreeSamples>(n_rows, rows.data(), ends.data(), ends.shape(0) / 2);
         return found;
     }
 
@@ -494,7 +493,8 @@ public:
         open();
     }
 
-    Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target, const Input<std::uint8_t, 1> &packed)
+    Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target,
+           const Input<std::uint8_t, 1> &packed)
         : kinds_(kinds.get()), samples_(samples.get()), target_(target), packed_(packed) {
         require(target.get()->n_rows() == samples_->n_rows(), "target and samples: of the same table");
         require(reinterpret_cast<std::uintptr_t>(packed_.data()) % alignof(std::uint64_t) == 0, "packed: aligned");
@@ -756,7 +756,8 @@ NB_MODULE(_core, m) {
     nb::class_<RowFinder>(m, "RowIndex", "Finds rows of a table by their values: [row][feature].")
         .def(nb::init<const Input<double, 2> &, const std::optional<Input<std::uint32_t, 1>> &>(), "rows"_a,
              "order"_a = nb::none())
-        .def("order", &RowFinder::order, "The rows in the order of their hashes, from which the index can be made again.")
+        .def("order", &RowFinder::order,
+             "The rows in the order of their hashes, from which the index can be made again.")
         .def("find", &RowFinder::find, "rows"_a, "For each row, the first one of the table that equals it, or -1.")
         .def("find_all", &RowFinder::find_all, "For each row of the table, the first one that equals it.");
 

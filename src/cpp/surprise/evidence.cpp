@@ -318,8 +318,8 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
                     const double per_unit = view.forest->grid().steps_per_unit;
                     const double scale = parameters.surprise_width *
                                          std::max(with.mean_deviation(distribution), view.min_deviation * per_unit);
-                    surprises[row * n_views + v] =
-                        surprise(with.student_sum(distribution, view.forest->grid().place_of(away), scale), scale / per_unit);
+                    surprises[row * n_views + v] = surprise(
+                        with.student_sum(distribution, view.forest->grid().place_of(away), scale), scale / per_unit);
                 }
                 evidence[row] = scratch->row_evidence.evidence(row, rows.fitted[row], value, leaves.data(), stride,
                                                                scratch->finding);

@@ -95,8 +95,8 @@ void append_numbers(std::vector<std::uint8_t> &bytes, const std::vector<std::uin
 
 }  // namespace
 
-/// Nodes are numbered level by level: the children of the k-th split are nodes 2 k + 1 and 2 k + 2, so that it is enough
-/// to know which nodes are splits.
+/// Nodes are numbered level by level: the children of the k-th split are nodes 2 k + 1 and 2 k + 2, so that it is
+/// enough to know which nodes are splits.
 struct PackedForest::Tree {
     TreeHeader header;
     const std::uint64_t *is_split;
@@ -133,7 +133,8 @@ std::vector<std::uint8_t> PackedForest::pack(const FeatureKinds &kinds, const st
     header.low = grid.low;
     header.steps_per_unit = grid.steps_per_unit;
     std::vector<std::uint16_t> slot_of(kinds.n_features());
-    for (std::size_t slot = 0; slot < features.size(); ++slot) slot_of[features[slot]] = static_cast<std::uint16_t>(slot);
+    for (std::size_t slot = 0; slot < features.size(); ++slot)
+        slot_of[features[slot]] = static_cast<std::uint16_t>(slot);
     std::vector<std::uint8_t> bytes;
     append(bytes, &header, 1);
     append(bytes, features);
@@ -358,7 +359,8 @@ TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t
         const std::uint16_t question = tree.questions[split];
         const bool is_categorical = (question & categorical) != 0;
         nodes[node] = {is_categorical ? static_cast<double>(tree.thresholds[split]) : tree.threshold(split),
-                       2 * split + 1, features_[question >> slot_shift], (question & missing_left) != 0, is_categorical};
+                       2 * split + 1, features_[question >> slot_shift], (question & missing_left) != 0,
+                       is_categorical};
         ++split;
     }
     const std::vector<std::uint32_t> &sample = samples_.sample(which);

@@ -16,8 +16,8 @@ namespace paribus {
 /// A forest in as few bytes as possible, which may be those of a file that is mapped into memory. The layout is that of
 /// the file: see `docs/methods/model-files.md`.
 ///
-/// A tree is checked when it is first used, since to read all of a large file would take long: its bytes must have their
-/// checksum, and what they say must be within bounds, so that nothing that a file holds can do harm.
+/// A tree is checked when it is first used, since to read all of a large file would take long: its bytes must have
+/// their checksum, and what they say must be within bounds, so that nothing that a file holds can do harm.
 class PackedForest final : public LeafFinder {
 public:
     /// @param trees [tree] of `2 * samples.n_pairs()`
@@ -45,13 +45,15 @@ public:
         return scratch.steps.data() + leaf.first;
     }
 
-    /// The rows of the leaf that a row is in, in the tree of a pair that is asked about it, appended by ascending target.
+    /// The rows of the leaf that a row is in, in the tree of a pair that is asked about it, appended by ascending
+    /// target.
     void find_rows(std::size_t pair, const double *row, std::int64_t fitted, std::vector<std::uint32_t> &rows) const;
 
     /// A tree in the form that many rows go down fast, without its members; and these as steps.
     ///
     /// @param step_of by row of the table
-    TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of, std::vector<std::int32_t> &members) const;
+    TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of,
+                     std::vector<std::int32_t> &members) const;
 
     /// The target of all rows, as steps.
     std::vector<std::int32_t> steps() const;

@@ -65,7 +65,8 @@ void SubtreeGrower::sort_roots() {
             has_missing_[slot * roots_.size() + root] = 1;
         }
     }
-    for (std::size_t root = 0; root < roots_.size(); ++root) deals[root] = {roots_[root].begin, 0, 0, roots_[root].begin};
+    for (std::size_t root = 0; root < roots_.size(); ++root)
+        deals[root] = {roots_[root].begin, 0, 0, roots_[root].begin};
     std::uint8_t *const orders = orders_.data() + sample_.n_slots() * n;
     sample_.sort_by_target(sorted);
     for (const TreeSample::Ranked &each : sorted) {

@@ -225,9 +225,7 @@ TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters
 }
 
 void TableTree::make_narrow() {
-    const auto fits = [](const Node &node) {
-        return !node.is_categorical && is_single(node.threshold);
-    };
+    const auto fits = [](const Node &node) { return !node.is_categorical && is_single(node.threshold); };
     if (nodes_.size() > 0xffff || !std::all_of(nodes_.begin(), nodes_.end(), fits)) return;
     narrow_.reserve(nodes_.size());
     for (const Node &node : nodes_) {

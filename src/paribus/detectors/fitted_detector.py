@@ -24,7 +24,6 @@ from paribus.tables.encoding import encode_behavior
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.table import Table
 
-
 # Attributes that hold what a fit says of its rows.
 RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_", "cell_p_values_")
 

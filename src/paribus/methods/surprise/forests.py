@@ -53,8 +53,5 @@ class SampleDraws:
             n_sample = max(1, min(int(usable.sum()) // 2, settings.max_samples))
             flags = usable.astype(np.uint8)
             self._places[key] = len(self.drawn)
-            self.drawn.append(
-                Samples(flags, self._originals, settings.n_pairs, n_sample, self._seed, self._n_threads)
-            )
+            self.drawn.append(Samples(flags, self._originals, settings.n_pairs, n_sample, self._seed, self._n_threads))
         return self._places[key]
-

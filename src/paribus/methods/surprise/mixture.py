@@ -145,7 +145,9 @@ class ConditionalColumn:
             min_deviations,
             smoothing,
             tail,
-            self._find_ranges(asked.take(evenly(known, MAX_ROWS_FOR_RANGES)), target[evenly(known, MAX_ROWS_FOR_RANGES)]),
+            self._find_ranges(
+                asked.take(evenly(known, MAX_ROWS_FOR_RANGES)), target[evenly(known, MAX_ROWS_FOR_RANGES)]
+            ),
             trend,
         )
         for view in self._views:
@@ -207,9 +209,7 @@ class ConditionalColumn:
         shares = self._learned.shares[1:] + NEGLIGIBLE
         return [(view.forest, float(share)) for view, share in zip(self._views, shares / shares.sum(), strict=True)]
 
-    def _fit_trend(
-        self, categorical: npt.NDArray[np.uint8], target: Floats, known: Positions
-    ) -> TrendTarget | None:
+    def _fit_trend(self, categorical: npt.NDArray[np.uint8], target: Floats, known: Positions) -> TrendTarget | None:
         """The trend of the column; None if it follows the trend exactly, so that there are no distances to predict."""
         near = np.clip(target, *self._whole.limits)
         used = evenly(known, MAX_TREND_ROWS)

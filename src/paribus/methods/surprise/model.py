@@ -18,7 +18,7 @@ from paribus.methods.surprise.mixture import ConditionalColumn, find_support
 from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
-from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.encoded_table import EncodedTable, RowNumbers
 
 N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
@@ -111,9 +111,7 @@ class SurpriseModel:
             [column.packed for column in self._columns],
         )
         learned = [column.learned for column in self._columns]
-        state = SurpriseState(
-            self._settings, n_rows, learned, self._verdict, self._ranges, self._summaries, forests
-        )
+        state = SurpriseState(self._settings, n_rows, learned, self._verdict, self._ranges, self._summaries, forests)
         return state, self._judged(cells, self._table.places)
 
     @classmethod
@@ -164,7 +162,7 @@ class SurpriseModel:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
-    def _judged(self, cells: CellEvidence, rows: Positions | slice = slice(None)) -> Judged:
+    def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
         """What is said of cells, in the order of `rows`."""
         assert self._verdict is not None
         said = self._verdict.judge(cells)
@@ -193,7 +191,7 @@ class SurpriseModel:
         """
         asked = self._asked(rows)
         positions, distances, _ = self._groups(asked)
-        for row in np.flatnonzero(positions[:, -1] < 0):
+        for row in np.flatnonzero(positions[:, -1] < 0).tolist():
             self._fill_up(asked, row, positions[row], distances[row])
         return self._table.given(positions), distances
 
@@ -221,7 +219,7 @@ class SurpriseModel:
             asked.n_threads,
         )
         # Where all columns are constant, no forest says which rows count.
-        for row in np.flatnonzero(positions[:, 0] < 0):
+        for row in np.flatnonzero(positions[:, 0] < 0).tolist():
             self._fill_up(asked, row, positions[row], distances[row])
             weights[row] = 1.0 / self._n_reference
         return positions, distances, weights

@@ -128,7 +128,9 @@ class TrendTarget:
     """Distances beyond count as if they were there."""
 
 
-def make_target(rows: Floats, column: int, limits: tuple[float, float], features: Features, trend: TrendTarget) -> Target:
+def make_target(
+    rows: Floats, column: int, limits: tuple[float, float], features: Features, trend: TrendTarget
+) -> Target:
     """The distances of a column from a trend, which are computed when they are asked for."""
     line = trend.trend
     parts = [
