@@ -191,8 +191,8 @@ def write_page(results: dict[str, Any]) -> None:
     if (growth := results.get("growth")) is not None:
         lines += [
             "",
-            f"One forest of {N_TREES} trees on {growth['sample']:,} of {growth['rows']:,} rows, 9 features, one thread: "
-            f"{growth['seconds']:.2f} s of processor time; scikit-learn's RandomForestRegressor "
+            f"One forest of {N_TREES} trees on {growth['sample']:,} of {growth['rows']:,} rows, 9 features, one "
+            f"thread: {growth['seconds']:.2f} s of processor time; scikit-learn's RandomForestRegressor "
             f"{growth['peer_seconds']:.1f} s, **{growth['times_faster']:.1f} times** as long.",
         ]
     rewrite_part(PAGE, "surprise", lines)
