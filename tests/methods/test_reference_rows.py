@@ -43,7 +43,7 @@ def test_reference_rows_are_those_that_share_most_leaves(model: SurpriseModel) -
 
 
 def test_percentiles_are_those_of_the_density(model: SurpriseModel) -> None:
-    """Tests the compiled quantiles of smooth distributions against the plain ones, whatever the column and its scale."""
+    """Tests the compiled quantiles of smooth distributions against the plain ones, on any scale."""
     rows, fitted = model._rows[:50], np.where(np.arange(50) % 2 == 0, np.arange(50), -1)
     asked = Asked(rows, fitted)
     for column in model._given_context:

@@ -319,7 +319,7 @@ def stored(columns: Array, categorical: Array, target: Array) -> tuple[Forest, A
 
 
 def test_no_byte_of_a_forest_can_be_changed() -> None:
-    """Tests each bit of the bytes of a small forest, and bytes that are cut off: refused, or the answers are the same."""
+    """Tests a bit of each byte of a small forest, and bytes that are cut off: refused, or the same answers."""
     columns, categorical, target = make_table(7, 40)
     forest, reopen = stored(columns, categorical, target)
     rows, fitted = np.ascontiguousarray(columns.T), np.full(40, -1)

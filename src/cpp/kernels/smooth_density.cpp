@@ -30,11 +30,11 @@ inline __attribute__((always_inline)) Floats arc_tangent(const Floats &x) {
     const Ints is_large = x > Floats::all(2.41421356f), is_middle = x > Floats::all(0.41421356f);
     const Floats above = select(is_large, zero - one, select(is_middle, x - one, x));
     const Floats below = select(is_large, x, select(is_middle, x + one, one));
-    const Floats start =
-        select(is_large, Floats::all(1.57079633f), select(is_middle, Floats::all(0.78539816f), zero));
+    const Floats start = select(is_large, Floats::all(1.57079633f), select(is_middle, Floats::all(0.78539816f), zero));
     const Floats y = above / below, z = y * y;
     const Floats series =
-        (((Floats::all(8.05374449538e-2f) * z - Floats::all(1.38776856032e-1f)) * z + Floats::all(1.99777106478e-1f)) * z -
+        (((Floats::all(8.05374449538e-2f) * z - Floats::all(1.38776856032e-1f)) * z + Floats::all(1.99777106478e-1f)) *
+             z -
          Floats::all(3.33329491539e-1f)) *
         z;
     return start + (series * y + y);

@@ -37,7 +37,8 @@ public:
             double total = 0.0;
             for (std::size_t i = 0; i < chosen_.size(); ++i) total += to[i];
             for (std::size_t i = 0; i < chosen_.size(); ++i) {
-                to[i] = features_[feature].empty() ? 1.0 / static_cast<double>(chosen_.size()) : to[i] / std::max(total, least);
+                to[i] = features_[feature].empty() ? 1.0 / static_cast<double>(chosen_.size())
+                                                   : to[i] / std::max(total, least);
             }
         }
         for (const Chosen &each : chosen_) places_[each.row] = 0;

@@ -157,10 +157,10 @@ class EncodedTable:
         order = canonical_order(self.row_hashes(), self.rows)
         # Minus zero becomes zero, which it equals.
         rows = self.rows[order] + 0.0
-        columns = self.n_columns if self.names is None else self.names
-        return EncodedTable(self._original, self.roles, self.encoding, rows, order.astype(np.uint32), columns)
+        named_columns = self.n_columns if self.names is None else self.names
+        return EncodedTable(self._original, self.roles, self.encoding, rows, order.astype(np.uint32), named_columns)
 
-    def _held(self, rows: Rows) -> Rows:
+    def _held(self, rows: Rows) -> Rows | RowNumbers:
         return rows if self.order is None else self.places[rows]
 
 

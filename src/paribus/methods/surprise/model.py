@@ -19,7 +19,7 @@ from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
-from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.encoded_table import EncodedTable, RowNumbers
 from paribus.tables.row_hash import row_keys
 
 N_QUANTILES = 100
@@ -174,7 +174,7 @@ class SurpriseModel:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
-    def _judged(self, cells: CellEvidence, rows: Positions | slice = slice(None)) -> Judged:
+    def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
         """What is said of cells, in the order of `rows`."""
         assert self._verdict is not None
         said = self._verdict.judge(cells)
