@@ -17,7 +17,7 @@ import pytest
 
 from paribus import ConditionalSurprise
 from paribus._common import atomic_files
-from paribus.cli import fitting, large
+from paribus.cli import commands, fitting, large
 from paribus.io.reading import raw
 from tests.support.running import QUICK_OPTIONS, ROLES, invoke, run
 
@@ -185,11 +185,12 @@ def test_large_files_are_read_in_batches_without_being_told(days: Path, monkeypa
 
 
 @pytest.mark.usefixtures("sampled")
-def test_columns_of_a_large_table_are_listed_by_its_first_rows(days: Path) -> None:
+def test_columns_of_a_large_table_are_listed_by_its_first_rows(days: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the overview of a large table reads a part of it, and says so."""
+    monkeypatch.setattr(commands, "MAX_LISTED_ROWS", 70)
     code, out, err = invoke("detect", days, *MEMORY)
     assert code == 0
-    assert "days.csv has 300 rows: its columns are listed by the first 40" in err
+    assert "days.csv has 300 rows: its columns are listed by the first 80" in err
     assert "temperature" in out
 
 

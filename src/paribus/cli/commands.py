@@ -32,6 +32,7 @@ from paribus.io.reading.raw import all_columns
 from paribus.io.writing import check_format, write_columns
 from paribus.methods.parameters import check_parameters
 from paribus.output.frame import RowScores
+from paribus.tables.joining import join_tables
 from paribus.tables.table import Table
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 # The minimum number of rows that a report explains.
 MIN_REPORTED_ROWS = 50
+# Rows by which the columns of a table are listed that is too large to be read for it.
+MAX_LISTED_ROWS = 2**18
 
 
 def detect(
@@ -252,11 +255,16 @@ def _look_into(source: Source, memory: int | None) -> ReadTable:
         return source.read(all_columns)
     with ExitStack() as stack:
         stream = source.open(all_columns, stack)
-        first = next(stream.batches())
-        n_rows = len(next(iter(first.values())))
+        batches: list[dict[str, Any]] = []
+        n_rows = 0
+        for batch in stream.batches():
+            batches.append(batch)
+            n_rows += len(next(iter(batch.values())))
+            if n_rows >= MAX_LISTED_ROWS:
+                break
         if n_rows < stream.n_rows:
             note(f"{stream.name} has {stream.n_rows:,} rows: its columns are listed by the first {n_rows:,}")
-        return ReadTable(stream.name, first, n_rows)
+        return ReadTable(stream.name, join_tables(batches), n_rows)
 
 
 def _check_columns(wanted: Wanted, id: str | None, there: list[str]) -> Wanted:
