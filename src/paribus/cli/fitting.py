@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from inspect import signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paribus._common.progress import reporter
 from paribus.cli.columns import ChosenColumns
+from paribus.cli.delivery import check_whole, columns_of
+from paribus.cli.delivery_options import Columns, Delivery
 from paribus.cli.large import is_large, sample_size
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.signals import loading
+from paribus.explain.known import KnownEntry
 from paribus.io.reading import ReadTable, TableStream
 from paribus.io.writing import check_format
+from paribus.io.writing.options import WriteOptions
 from paribus.methods.parameters import check_parameters
 from paribus.methods.registry import REGISTRY, Entry, find_by_option
-from paribus.output.frame import RowScores
 from paribus.tables.rows import unnamed
 from paribus.tables.table import NamedRows
 
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
+    from paribus.output.results import Results
 
 
 @dataclass(frozen=True)
@@ -42,12 +46,9 @@ class FittedTable:
     stream: TableStream | None = None
     """All rows, if the detector was fitted to a sample."""
 
-    def scores(self) -> RowScores:
-        """The scores of the fitted rows."""
-        found = self.detector
-        return RowScores(
-            found.anomaly_scores_, dict(found.partial_scores_), found.threshold_, self.labels, self.heading
-        )
+    def results(self) -> Results:
+        """The results for the fitted rows."""
+        return self.detector.results(labels=self.labels, heading=self.heading)
 
 
 def fit_table(
@@ -57,27 +58,29 @@ def fit_table(
     stack: ExitStack,
     *,
     asked: str | None = None,
-    out: Path | None = None,
+    wanted: Delivery | None = None,
+    known: tuple[KnownEntry, ...] = (),
     memory: int | None = None,
-    must_be_whole: bool = False,
 ) -> FittedTable:
     """Reads a table and fits a detector to it, or to a sample of its rows if it is too large.
 
-    Raises an error before the fit if the row `asked` does not exist, or if `out` cannot hold the names of the columns.
+    Raises an error before the fit if the row `asked` does not exist, or if a file cannot hold the names of the columns.
     """
-    chosen = ChosenColumns(roles)
+    chosen = ChosenColumns(roles, lambda used, there: carried_columns(used, there, wanted, known))
+    out = None if wanted is None else wanted.out
     option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
     check_parameters(parameters)
     stream: TableStream | None = None
     if asked is None and is_large(source, memory):
-        table, stream = _sample(source.open(chosen.choose, stack), chosen, memory, must_be_whole)
+        table, stream = _sample(source.open(chosen.choose, stack), chosen, memory, wanted)
     else:
         table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
     if out is not None:
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
-        check_format(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
+        behavior = chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])]
+        check_format(out, behavior, WriteOptions(table=wanted.out_table if wanted is not None else ""))
     with loading():
         make = find_by_option(option).estimator
     _check_method(option, parameters)
@@ -90,22 +93,19 @@ def fit_table(
     )
     labels, heading = row_labels(table, roles.id)
     with warnings_as_notes():
-        detector.fit(table.columns if labels is None else NamedRows(table.columns, labels))
+        detector.fit(table.columns if labels is None else NamedRows(table.columns, labels), known=known)
     # What follows is quick, and a progress bar would only flicker.
     detector.set_params(progress=False)
     return FittedTable(detector, table, labels, heading, detector.fit_seconds_, stream)
 
 
 def _sample(
-    stream: TableStream, chosen: ChosenColumns, memory: int | None, must_be_whole: bool
+    stream: TableStream, chosen: ChosenColumns, memory: int | None, wanted: Delivery | None
 ) -> tuple[ReadTable, TableStream | None]:
     """The rows to fit, and the stream if they are not all."""
     n_rows = sample_size(memory, len(stream.names))
-    if must_be_whole and stream.n_rows > n_rows:
-        raise ValueError(
-            f"a report holds all rows, and {stream.n_rows:,} are too many for it here: leave out --report, or make one "
-            f"of a table of up to {n_rows:,} rows"
-        )
+    if wanted is not None and stream.n_rows > n_rows:
+        check_whole(wanted, f"{stream.n_rows:,} are too many for it here", f"a table of up to {n_rows:,} rows")
     with loading():
         from paribus.tables.row_sample import sample_rows
         from paribus.tables.streams import TableBatches
@@ -154,6 +154,17 @@ def _labels(table: ReadTable, id: str) -> Any:
         if label is None:
             labels[row] = unnamed(row, names)
     return labels
+
+
+def carried_columns(
+    chosen: Sequence[str], there: Sequence[str], wanted: Delivery | None, known: tuple[KnownEntry, ...]
+) -> list[str]:
+    """The columns without a role that results are to show, or that rules are about."""
+    is_all = wanted is not None and (
+        (wanted.out is not None and wanted.columns is Columns.ALL) or wanted.report is not None
+    )
+    asked = columns_of(known)
+    return [name for name in there if name not in chosen and (is_all or name in asked)]
 
 
 def find_row(table: ReadTable, id: str | None, row: str) -> int:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from paribus._common.atomic_files import AnyPath
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Result = TypeVar("Result")
 
+OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+"""Settings with which DuckDB never downloads extensions."""
 _LITERAL = re.compile(r"/[\w./ +,=@%-]*")
 
 
@@ -36,8 +40,7 @@ def connect(**settings: str) -> DuckDBPyConnection:
     """A connection that never downloads extensions."""
     import duckdb
 
-    never = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-    return duckdb.connect(config={**never, **settings})
+    return duckdb.connect(config={**OFFLINE, **settings})
 
 
 def interruptible(connection: DuckDBPyConnection, work: Callable[[], Result]) -> Result:
@@ -63,3 +66,14 @@ def interruptible(connection: DuckDBPyConnection, work: Callable[[], Result]) ->
         raise
     finally:
         thread.join()
+
+
+def check_names(path: AnyPath, names: Iterable[str], what: str) -> None:
+    """Raises an error if two names differ only in case."""
+    same: dict[str, str] = {}
+    for name in names:
+        if (other := same.setdefault(name.lower(), name)) != name:
+            raise ValueError(
+                f"cannot write '{path}': {what} cannot hold both '{other}' and '{name}', which differ only in case: "
+                "write .csv or .jsonl"
+            )

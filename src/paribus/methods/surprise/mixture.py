@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
-from paribus._common.statistics import evenly, reach
-from paribus._core import FeatureKinds, FeatureTable, Samples, Target, column_evidence
-from paribus.methods.density import ColumnSupport, Density, RangeMap, student_cumulative
+from paribus._common.statistics import reach
+from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_evidence, column_quantiles
+from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
 from paribus.methods.surprise.calibration import TailMap
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
 from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
@@ -126,8 +126,8 @@ class ConditionalColumn:
 
         for place, view in enumerate(self._views):
             view.grow(table, samples, settings, seed, asked.n_threads, ticker(place, settings.n_pairs))
-            view.measure(asked.take(evenly(known, MAX_ROWS_FOR_A_MEDIAN)))
-        some = evenly(known, MAX_ROWS_FOR_WIDTHS)
+            view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
+        some = known[:MAX_ROWS_FOR_WIDTHS]
         smoothing = choose_smoothing(
             target[some], [view.atoms(asked.take(some)) for view in self._views], target[known]
         )
@@ -135,7 +135,7 @@ class ConditionalColumn:
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
         told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
         raw, surprises = self._look(told, target)
-        shares = fit_shares(surprises[:, evenly(known, MAX_ROWS_FOR_SHARES)])
+        shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
         tail = TailMap.fit(raw, float(np.log(len(known))))
@@ -145,9 +145,7 @@ class ConditionalColumn:
             min_deviations,
             smoothing,
             tail,
-            self._find_ranges(
-                asked.take(evenly(known, MAX_ROWS_FOR_RANGES)), target[evenly(known, MAX_ROWS_FOR_RANGES)]
-            ),
+            self._find_ranges(asked.take(known[:MAX_ROWS_FOR_RANGES]), target[known[:MAX_ROWS_FOR_RANGES]]),
             trend,
         )
         for view in self._views:
@@ -190,18 +188,29 @@ class ConditionalColumn:
             for row in range(len(asked.rows))
         ]
 
-    def weights(self, row: Floats, fitted: int) -> Floats:
-        """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
+    def percentiles(self, asked: Asked, n: int) -> Floats:
+        """[row][n + 1]: from nearly the smallest value to nearly the largest; values that the column can have."""
+        smoothing = self._learned.smoothing
+        if smoothing is None:
+            return np.full((len(asked.rows), n + 1), self._whole.range[0])
+        levels = self._learned.ranges(percentile_shares(n))
+        found = column_quantiles(
+            self._smooth_views(asked), smoothing.core, asked.rows, asked.fitted, levels, asked.n_threads
+        )
+        return self._support.nearest(found)
+
+    @property
+    def counted_forests(self) -> list[tuple[Forest, float]]:
+        """The forests, and how much each counts; none for a constant column."""
         if not self._views:
-            return np.full(len(self._rows), 1.0 / len(self._rows))
+            return []
         shares = self._learned.shares[1:] + NEGLIGIBLE
-        found = [view.forest.weights(row, fitted) for view in self._views]
-        return np.asarray(np.tensordot(shares / shares.sum(), found, 1))
+        return [(view.forest, float(share)) for view, share in zip(self._views, shares / shares.sum(), strict=True)]
 
     def _fit_trend(self, categorical: npt.NDArray[np.uint8], target: Floats, known: Positions) -> TrendTarget | None:
         """The trend of the column; None if it follows the trend exactly, so that there are no distances to predict."""
         near = np.clip(target, *self._whole.limits)
-        used = evenly(known, MAX_TREND_ROWS)
+        used = known[:MAX_TREND_ROWS]
         line, leverage = fit_trend(self._rows[used][:, self.features], categorical[self.features], near[used])
         leverage = Leverage(used[leverage.rows].astype(np.uint32), leverage.divisors)
         unlimited = TrendTarget(line, leverage, (-np.inf, np.inf))
@@ -221,14 +230,18 @@ class ConditionalColumn:
         """Evidence before calibration, and minus the logarithm of the density: [view][row], the whole column first."""
         smoothing = self._learned.smoothing
         assert smoothing is not None
-        views = [
+        raw, surprises = column_evidence(
+            self._smooth_views(asked), smoothing.core, asked.rows, asked.fitted, values, asked.n_threads, asked.tick
+        )
+        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T])
+
+    def _smooth_views(self, asked: Asked) -> list[tuple[Forest, Floats | None, float, float, float]]:
+        smoothing = self._learned.smoothing
+        assert smoothing is not None
+        return [
             (view.forest, view.centers(asked), share, min_width, view.min_deviation)
             for view, share, min_width in zip(self._views, smoothing.shares, smoothing.min_widths, strict=True)
         ]
-        raw, surprises = column_evidence(
-            views, smoothing.core, asked.rows, asked.fitted, values, asked.n_threads, asked.tick
-        )
-        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T])
 
     def _atoms(self, asked: Asked) -> tuple[Floats, Floats, Floats]:
         """Atoms and widths, [row][atom], on the scale of the shape, and how much each atom counts."""
