@@ -33,10 +33,14 @@ from paribus.io.reading.raw import all_columns
 from paribus.io.writing import check_format
 from paribus.io.writing.options import WriteOptions
 from paribus.methods.parameters import check_parameters
+from paribus.tables.joining import join_tables
 from paribus.tables.table import NamedRows, Table, nearest_name
 
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
+
+# Rows by which the columns of a table are listed that is too large to be read for it.
+MAX_LISTED_ROWS = 2**18
 
 
 def detect(source: Source, roles: RoleOptions, wanted: Delivery, memory: str | None, parameters: dict[str, Any]) -> int:
@@ -284,11 +288,16 @@ def _look_into(source: Source, memory: int | None) -> ReadTable:
         return source.read(all_columns)
     with ExitStack() as stack:
         stream = source.open(all_columns, stack)
-        first = next(stream.batches())
-        n_rows = len(next(iter(first.values())))
+        batches: list[dict[str, Any]] = []
+        n_rows = 0
+        for batch in stream.batches():
+            batches.append(batch)
+            n_rows += len(next(iter(batch.values())))
+            if n_rows >= MAX_LISTED_ROWS:
+                break
         if n_rows < stream.n_rows:
             note(f"{stream.name} has {stream.n_rows:,} rows: its columns are listed by the first {n_rows:,}")
-        return ReadTable(stream.name, first, n_rows)
+        return ReadTable(stream.name, join_tables(batches), n_rows)
 
 
 def _note_missing(table: ReadTable, names: list[str]) -> None:
