@@ -56,7 +56,7 @@ def clean_table(kind: str, n_rows: int, n_behavioral: int, seed: int) -> dict[st
 def _column(random: np.random.Generator, kind: str, level: Array, x: Array) -> Array:
     noise = random.normal(size=len(level))
     if kind == "heavy-tailed":
-        return level + 0.5 * random.standard_t(2, size=len(level))
+        return np.asarray(level + 0.5 * random.standard_t(2, size=len(level)))
     if kind == "skewed":
         return np.asarray(np.exp(0.5 * level + 0.7 * noise))
     if kind == "count":
