@@ -96,7 +96,7 @@ def test_wrong_parameters_of_one_detector_are_named(
         (lambda f: f.assign(site=[[1]] * len(f)), TypeError, "string or a number"),
         (lambda f: f.assign(site=["a", 1.0] * (len(f) // 2)), TypeError, "'site' cannot be used: .* float and str"),
         (lambda f: f.rename(columns={"pulse": "age"}), ValueError, "unique"),
-        (lambda f: pl.from_dict({"age": [1.0], "pulse": [2.0]}).lazy(), TypeError, "collect"),
+        (lambda f: pl.from_dict({"age": [1.0], "pulse": [2.0]}).lazy(), ValueError, "'site' is not in the table"),
         (lambda f: f["age"], ValueError, "2 dimensions"),
         (lambda f: f.rename(columns={"pulse": 7}), ValueError, "column name 7 is not text"),
         (lambda f: f.astype(object).assign(pulse=10**400), ValueError, "'pulse' has .* not a usable number"),

@@ -37,8 +37,8 @@ FAR, FAR_OF_MEAN = 0.02, 0.05
 VALUE_LIMIT = 1.2
 # Cells with less evidence, in nats, are not what is strange about a row.
 MIN_EVIDENCE = 1.0
-# What has a lower probability among ordinary rows is strange.
-MAX_ORDINARY = 0.005
+# What has more evidence, in nats, is strange: 1 in 200 ordinary rows has.
+STRANGE = float(np.log(200.0))
 NATS_PER_DIGIT = float(np.log(10.0))
 
 
@@ -188,7 +188,7 @@ class Verdict:
         for place in range(len(kinds)):
             shares += beliefs[place][:, None] * contributions[place]
         missing = np.isnan(cells.given_context)
-        return Judgement(np.where(missing, np.nan, scores[:, None] * shares), _name_kinds(cells))
+        return Judgement(np.where(missing, np.nan, scores[:, None] * shares), _name_kinds(self, cells))
 
     def _log_odds(self, cells: CellEvidence) -> tuple[Floats, Floats, list[Floats]]:
         """The log odds against being ordinary, the share of each kind in them, and for each kind that of each cell."""
@@ -208,31 +208,41 @@ class Verdict:
         return highest + np.log(odds), beliefs, contributions
 
 
-def _name_kinds(cells: CellEvidence) -> npt.NDArray[np.object_]:
+def _name_kinds(verdict: Verdict, cells: CellEvidence) -> npt.NDArray[np.object_]:
     """What is strange about each row, if anything is.
 
     If a single value is strange and the others are ordinary, it is the value; if several are strange given the context,
     the whole row; if they are only strange given each other, their combination.
     """
     named = np.full(len(cells.given_context), VALUE, dtype=object)
-    if cells.given_context.shape[1] > 1:
-        one_alone, several_alone = _count_strange_values(cells.given_context)
-        one_together, _ = _count_strange_values(cells.given_all)
-        named[several_alone] = WHOLE
-        named[~(one_alone | several_alone | one_together)] = COMBINATION
+    if cells.given_context.shape[1] == 1:
+        return named
+    alone = cells.given_context
+    fills, sum_map = verdict.fills["evidence_context"], verdict.sum_maps["evidence_context"]
+    strongest = np.nan_to_num(alone).argmax(axis=1)
+    others = alone.copy()
+    others[np.arange(len(alone)), strongest] = np.nan
+    one_alone = _one_stands_out(alone)
+    others_are_strange = sum_map(_total(others, fills)) > STRANGE
+    all_are_strange = sum_map(_total(alone, fills)) > STRANGE
+    several_alone = others_are_strange | (all_are_strange & ~one_alone)
+    together = np.nan_to_num(cells.given_all)
+    # Given each other, values are hardly related: the sum of the evidence of ordinary ones has a gamma distribution.
+    n_others = np.maximum((~np.isnan(cells.given_all)).sum(axis=1) - 1, 1)
+    rest = gammaincc(n_others, together.sum(axis=1) - together.max(axis=1))
+    one_together = _one_stands_out(cells.given_all) & (rest >= np.exp(-STRANGE))
+    undecided = ~(one_alone | several_alone | one_together)
+    has_more_together = together.sum(axis=1) > np.nan_to_num(alone).sum(axis=1)
+    named[several_alone | (undecided & ~has_more_together)] = WHOLE
+    named[undecided & has_more_together] = COMBINATION
     return named
 
 
-def _count_strange_values(evidence: Floats) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Whether one value of each row is strange and its others are not, and whether several are."""
+def _one_stands_out(evidence: Floats) -> npt.NDArray[np.bool_]:
+    """Whether the highest evidence of each row is higher than that of so many ordinary values would be."""
     present = (~np.isnan(evidence)).sum(axis=1)
-    known = np.nan_to_num(evidence)
-    highest, total = known.max(axis=1), known.sum(axis=1)
-    # The sum of the evidence of ordinary values that are independent of each other has a gamma distribution.
-    others_are_strange = gammaincc(np.maximum(present - 1, 1), total - highest) < MAX_ORDINARY
-    all_are_strange = gammaincc(np.maximum(present, 1), total) < MAX_ORDINARY
-    one_is_strange = -np.expm1(present * np.log1p(-np.exp(-np.maximum(highest, 1e-9)))) < MAX_ORDINARY
-    return one_is_strange & ~others_are_strange, others_are_strange | (all_are_strange & ~one_is_strange)
+    highest = np.nan_to_num(evidence).max(axis=1)
+    return np.asarray(highest - np.log(np.maximum(present, 1)) > STRANGE)
 
 
 def capped(surprises: Floats) -> Floats:
