@@ -107,6 +107,7 @@ class ConditionalSurprise(ContextualDetector):
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
+        missing: bool | str = "auto",
         n_trees: int = 64,
         max_features: int | float | str | None = 0.7,
         min_samples_leaf: int = 4,
@@ -120,6 +121,7 @@ class ConditionalSurprise(ContextualDetector):
         self.contextual = contextual
         self.behavioral = behavioral
         self.categorical = categorical
+        self.missing = missing
         self.n_trees = n_trees
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
@@ -155,7 +157,14 @@ class ConditionalSurprise(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
-        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical).by_content()
+        table = encode_table(
+            self._gather(X),
+            self.contextual,
+            self.behavioral,
+            self.categorical,
+            judges_categories=True,
+            missing=self.missing,
+        ).by_content()
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))
         settings = SurpriseSettings(self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed)

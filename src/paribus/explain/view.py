@@ -74,12 +74,12 @@ class FittedView:
         return cls(
             store=table,
             context=context,
-            behavior_names=[original.name(position) for position in roles.behavioral],
+            behavior_names=table.behavior_names,
             behavior_formats=[
-                ColumnFormat.fit(original, position, table.column(table.n_contextual + feature))
-                for feature, position in enumerate(roles.behavioral)
+                ColumnFormat.fit(original, roles.behavioral[source], table.column(table.n_contextual + feature))
+                for feature, source in enumerate(table.behavior_encoding.sources)
             ],
-            behavior_summaries=[table.behavior_summary(feature) for feature in range(len(roles.behavioral))],
+            behavior_summaries=[table.behavior_summary(feature) for feature in range(table.n_behavioral)],
             scores=scores,
             partial_scores=fitted.judged.partial,
             sorted_scores=np.sort(scores[~np.isnan(scores)]),
@@ -90,7 +90,7 @@ class FittedView:
             columns_have_names=original.names is not None,
             roles_by_name=roles.by_name,
             full_partial_score=fitted.method.full_partial_score,
-            full_score=fitted.method.full_score(fitted.state, len(roles.behavioral)),
+            full_score=fitted.method.full_score(fitted.state, table.n_behavioral),
             citation=fitted.method.citation,
             _fitted=fitted,
             _get_method=get_method,
