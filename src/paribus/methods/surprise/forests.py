@@ -11,6 +11,7 @@ from paribus._common.arrays import Floats, Positions
 from paribus._core import FeatureKinds, Samples
 from paribus.methods.surprise.views import Bytes, ForestSettings
 from paribus.tables.encoded_table import RowNumbers
+from paribus.tables.row_hash import Hashes
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class StoredForests:
 class SampleDraws:
     """Draws samples: once for all columns that have values in the same rows."""
 
-    def __init__(self, originals: Positions, seed: int, n_threads: int) -> None:
-        self._originals, self._seed, self._n_threads = originals, seed, n_threads
+    def __init__(self, originals: Positions, keys: Hashes, seed: int, n_threads: int) -> None:
+        self._originals, self._keys, self._seed, self._n_threads = originals, keys, seed, n_threads
         self._places: dict[bytes, int] = {}
         self.drawn: list[Samples] = []
 
@@ -53,5 +54,7 @@ class SampleDraws:
             n_sample = max(1, min(int(usable.sum()) // 2, settings.max_samples))
             flags = usable.astype(np.uint8)
             self._places[key] = len(self.drawn)
-            self.drawn.append(Samples(flags, self._originals, settings.n_pairs, n_sample, self._seed, self._n_threads))
+            self.drawn.append(
+                Samples(flags, self._originals, settings.n_pairs, n_sample, self._seed, self._n_threads, self._keys)
+            )
         return self._places[key]
