@@ -243,7 +243,13 @@ def find_missing(behavior: Floats, missing: bool | str) -> list[int]:
         return []
     n_missing = np.isnan(behavior).sum(axis=0)
     fewest = 1.0 if missing is True else max(MIN_MISSING_ROWS, MIN_MISSING_SHARE * len(behavior))
-    return np.flatnonzero((n_missing >= fewest) & (n_missing <= len(behavior) - fewest)).tolist()
+    found: list[int] = []
+    for column in np.flatnonzero((n_missing >= fewest) & (n_missing <= len(behavior) - fewest)).tolist():
+        absent = np.isnan(behavior[:, column])
+        # What is missing in the same rows as an earlier column says nothing new.
+        if not any(np.array_equal(absent, np.isnan(behavior[:, each])) for each in found):
+            found.append(column)
+    return found
 
 
 def _warn_about_empty_context(table: Table, context: Floats, positions: list[int]) -> None:

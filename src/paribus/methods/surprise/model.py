@@ -129,7 +129,7 @@ class SurpriseModel:
         if tick is not None:
             tick(n_rows)
         cells = self._cells(evidence, surprises)
-        self._verdict = Verdict.fit(self._cells_to_learn_from(cells, evidence, surprises, spread))
+        self._verdict = Verdict.fit(cells, self._spread_cells(evidence, surprises, spread))
         forests = StoredForests(
             self._index.order(),
             table.kinds().bins(),
@@ -191,12 +191,10 @@ class SurpriseModel:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
-    def _cells_to_learn_from(
-        self, cells: CellEvidence, evidence: Floats, surprises: Floats, spread: dict[int, Floats]
-    ) -> CellEvidence:
-        """The same cells, but those of categories spread evenly."""
+    def _spread_cells(self, evidence: Floats, surprises: Floats, spread: dict[int, Floats]) -> CellEvidence | None:
+        """The cells with those of categories spread evenly; None if there are none."""
         if not spread:
-            return cells
+            return None
         evidence, surprises = evidence.copy(), surprises.copy()
         for place, each in spread.items():
             surprises[:, place] += each - evidence[:, place]
