@@ -70,10 +70,10 @@ def explain_rows(
     for row, position in enumerate(positions):
         neighbors, distances = findings[row].neighbors, findings[row].distances
         group = view.store.context(neighbors)
-        behavior = _features(view, values[row], findings[row])
+        behavior = features_of(view, values[row], findings[row])
         weights = behavior[0].weights
         context = [
-            column.describe(_plain(own[place][row]), group[:, place], weights)
+            column.describe(plain_value(own[place][row]), group[:, place], weights)
             for place, column in enumerate(view.context)
         ]
         score = float(scores[row])
@@ -110,7 +110,8 @@ def explain_rows(
     return explanations
 
 
-def _features(view: FittedView, values: Floats, findings: RowFindings) -> tuple[BehaviorFeature, ...]:
+def features_of(view: FittedView, values: Floats, findings: RowFindings) -> tuple[BehaviorFeature, ...]:
+    """The behavioral features of a row; the one that is off the most comes first."""
     partial = findings.partial_scores
     whole = float(np.nansum(partial))
     features = []
@@ -131,8 +132,18 @@ def _features(view: FittedView, values: Floats, findings: RowFindings) -> tuple[
                 verdict=None if findings.verdicts is None else findings.verdicts[i],
             )
         )
-    # Features without a score come last.
-    return tuple(sorted(features, key=lambda feature: -np.nan_to_num(feature.partial_score, nan=-1.0)))
+    # Features without a score come last, and those that make up nothing of it lead no sentence.
+    return tuple(
+        sorted(
+            features,
+            key=lambda feature: (
+                np.isnan(feature.partial_score),
+                not feature.share > 0.0,
+                -feature.oddness,
+                -np.nan_to_num(feature.partial_score),
+            ),
+        )
+    )
 
 
 def _n_counting(weights: Floats) -> int:
@@ -142,7 +153,7 @@ def _n_counting(weights: Floats) -> int:
     return int(np.searchsorted(np.cumsum(heaviest_first), NEARLY_ALL - 1e-9)) + 1
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """The value as a plain Python object; None for a missing number."""
     if isinstance(value, np.generic):
         value = value.item()

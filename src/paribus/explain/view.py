@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.arrays import Floats
+from paribus._common.arrays import Floats, Positions
 from paribus.explain.context import ContextColumn
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, RowBatch
@@ -117,6 +117,20 @@ class FittedView:
         fitted = np.full(len(context), -1 if excluded is None else excluded, dtype=np.int64)
         return self._get_method().percentiles(RowBatch(context, unknown, fitted, self._get_n_threads()))
 
+    def usual_ranges(self, rows: Positions) -> tuple[Floats, Floats]:
+        """The 5 % and the 95 % percentiles of behavior of fitted rows, [row][feature]; each row is left out itself."""
+        context, behavior = self.store.context(rows), self.store.behavior(rows)
+        method = self._get_method()
+        fitted = method.match(context, behavior)
+        found = method.percentiles(RowBatch(context, behavior, fitted, self._get_n_threads()))
+        n = found.shape[2] - 1
+        return found[:, :, 5 * n // 100], found[:, :, -(-95 * n // 100)]
+
+    @property
+    def origin(self) -> Origin:
+        """What the detector was fitted to, and when."""
+        return Origin(self._fitted.note, self._fitted.fitted_at, len(self._fitted.excluded))
+
     def find_row(self, row: Any) -> int | None:
         """The position of a fitted row that is given by position or label; None for a new row."""
         if is_label(row):
@@ -156,6 +170,18 @@ class FittedView:
     def context_of(self, row: int) -> Floats:
         """The context of a fitted row, encoded."""
         return np.asarray(self.store.context(np.array([row]))[0])
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a fitted detector comes from."""
+
+    note: str
+    """What the user wanted to remember, such as the name of the table."""
+    fitted_at: str
+    """When the fit was, in UTC."""
+    n_excluded: int
+    """The number of rows that nothing was learned from, because they are known to be anomalies."""
 
 
 class HasView(Protocol):

@@ -53,7 +53,7 @@ def context_bars(
 
 
 def _number_bars(feature: ContextFeature, values: Floats, weights: Floats) -> Bars:
-    own = feature.value if isinstance(feature.value, float) else None
+    own = feature.own if isinstance(feature.own, float) else None
     known = ~np.isnan(values)
     if not known.any() and own is None:
         return Bars(np.zeros(1), np.zeros(1), None, np.array([0.0, 1.0]), notes=("all missing",))
@@ -80,9 +80,9 @@ def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weight
         counted[value] += weight
     ranked = sorted(rows, key=lambda category: (-counted[category], -rows[category], str(category)))
     shown = ranked[:max_categories]
-    if feature.value not in shown:
+    if feature.own not in shown:
         # The row's own category gets a bar even if no row of the group is in it.
-        shown = [*shown[: max_categories - 1], feature.value]
+        shown = [*shown[: max_categories - 1], feature.own]
     labels = [feature.format(category, MAX_CATEGORY_LENGTH) for category in shown]
     shares = [rows[category] / len(values) for category in shown]
     weighted = [float(counted[category]) for category in shown]
@@ -91,7 +91,7 @@ def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weight
         labels.append(f"{len(others)} others" if len(others) > 1 else feature.format(others[0], MAX_CATEGORY_LENGTH))
         shares.append(sum(rows[category] for category in others) / len(values))
         weighted.append(float(sum(counted[category] for category in others)))
-    return Bars(np.array(shares), np.array(weighted), shown.index(feature.value), None, tuple(labels))
+    return Bars(np.array(shares), np.array(weighted), shown.index(feature.own), None, tuple(labels))
 
 
 def _edges(values: Floats) -> Floats:

@@ -107,6 +107,23 @@ class ColumnFormat:
         # Neither -0.0, nor 0 for a number that is only small.
         return text.removeprefix("-") if value == 0 else f"{value:.3g}"
 
+    def decoded(self, value: Any) -> Any:
+        """A number of the column as the caller knows it: a timestamp or a duration if it stands for one.
+
+        >>> ColumnFormat(Kind.TIME).decoded(0.0)
+        datetime.datetime(1970, 1, 1, 0, 0)
+        """
+        if self.kind is not Kind.TIME or is_missing(value):
+            return value
+        duration = timedelta(microseconds=float(value))
+        if self.is_duration:
+            return duration
+        try:
+            timestamp = EPOCH + duration
+        except OverflowError:
+            return np.datetime64(int(value), "us")
+        return timestamp.replace(tzinfo=None) if self.zone is None else timestamp.astimezone(self.zone)
+
     def tick(self, value: float) -> str:
         """Formats a round value on an axis, with as many digits as it needs.
 

@@ -167,6 +167,17 @@ class EncodedTable:
         columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(len(all_codes))]
         return hash_rows(columns, [None if codes is None else list(codes) for codes in all_codes])
 
+    def without_behavior(self, positions: Positions) -> EncodedTable:
+        """The same table, in which some rows have no behavior; they are given by position in the caller's table."""
+        if len(positions) == 0:
+            return self
+        rows = self.rows.copy()
+        rows[self.held(positions), self.n_contextual :] = np.nan
+        columns = self.n_columns if self.names is None else self.names
+        return EncodedTable(
+            self._original, self.roles, self.encoding, rows, self.order, columns, self.behavior_encoding
+        )
+
     def by_content(self) -> EncodedTable:
         """The same table with its rows in an order that depends on their values alone, and is random otherwise.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers as numeric
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -23,6 +24,8 @@ from paribus.tables.column import is_missing
 MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?", "."})
 # Spellings of booleans, in lower case.
 BOOLEANS = {"true": True, "false": False}
+# Text that looks like a number and is a code: a leading zero, or more digits than a float has.
+_CODE = re.compile(r"[+-]?0\d|[+-]?\d{16}")
 # A column with a larger share of numbers is a column of numbers with mistakes in it, not a column of text.
 MIN_NUMERIC_SHARE = 0.5
 
@@ -51,6 +54,8 @@ class Facts:
     """Whether all values that are not blank are or spell such."""
     first_odd: tuple[str, Any] | None = None
     """The place and the first value that is no number."""
+    has_codes: bool = False
+    """Whether a value looks like a number and is a code, such as 007."""
 
     def merge(self, other: Facts) -> None:
         """Adds the facts about later values."""
@@ -58,6 +63,7 @@ class Facts:
         self.n_numbers += other.n_numbers
         self.are = {each: known and other.are[each] for each, known in self.are.items()}
         self.first_odd = self.first_odd or other.first_odd
+        self.has_codes = self.has_codes or other.has_codes
 
 
 class Cells:
@@ -111,11 +117,12 @@ def usable(raw: RawTable, name: str, values: Any, missing: frozenset[str]) -> np
 
 def look_at(raw: RawTable, name: str, cells: Cells) -> Facts:
     """What the values of a column can be."""
-    if raw.wanted.strict:
+    if raw.wanted.is_strict(name):
         _check_simple(raw, name, cells)
     is_known = [not _is_blank(cell) for cell in cells.distinct]
     known = [cell for cell, there in zip(cells.distinct, is_known, strict=True) if there]
     facts = Facts(len(cells.rows_of(is_known)))
+    facts.has_codes = any(isinstance(cell, str) and _CODE.match(cell) is not None for cell in known)
     facts.are[As.BOOLEANS] = all(_boolean(cell) is not None for cell in known)
     facts.are[As.TIMESTAMPS] = all(timestamp(cell) is not None and number(cell) is None for cell in known)
     if known and (facts.are[As.BOOLEANS] or facts.are[As.TIMESTAMPS]):
@@ -134,7 +141,8 @@ def look_at(raw: RawTable, name: str, cells: Cells) -> Facts:
 
 def decide(source: str, wanted: Wanted, name: str, facts: Facts, decimal_commas: bool, note: Note) -> As:
     """What to convert a column to. Raises an error if there is text where a number should be."""
-    if name in wanted.texts:
+    # Codes of columns that are only carried along must come out as they went in.
+    if name in wanted.texts or (name in wanted.carried and facts.has_codes):
         return As.WRITTEN
     if facts.n_known and facts.are[As.BOOLEANS] and name not in wanted.numbers:
         return As.BOOLEANS
@@ -264,6 +272,8 @@ def _absent(missing: frozenset[str]) -> frozenset[float]:
 
 def _usable(raw: RawTable, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Returns numbers, and raises an error if one of them is infinite or too large."""
+    if name in raw.wanted.carried:
+        return values
     bad = np.flatnonzero(np.abs(values) > LARGEST_NUMBER) if values.dtype.kind == "f" else np.array([])
     if bad.size:
         row = int(bad[0])
@@ -288,7 +298,7 @@ def _check_simple(raw: RawTable, name: str, cells: Cells) -> None:
 def _check_mistake(wanted: Wanted, name: str, facts: Facts) -> None:
     """Raises an error if there is text where a number should be."""
     required = name in wanted.numbers
-    if not required and not (wanted.strict and facts.n_numbers > MIN_NUMERIC_SHARE * facts.n_known):
+    if not required and not (wanted.is_strict(name) and facts.n_numbers > MIN_NUMERIC_SHARE * facts.n_known):
         return
     assert facts.first_odd is not None
     place, value = facts.first_odd
