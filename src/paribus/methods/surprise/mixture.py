@@ -107,11 +107,11 @@ class ConditionalColumn:
         settings: ForestSettings,
         seed: int,
         report: Callable[[float], object],
-    ) -> tuple[Floats, Floats, Floats | None]:
+    ) -> tuple[Floats, Floats, None]:
         """Learns the views and their shares from all rows of a table.
 
-        Returns the calibrated evidence of each value, its surprise above the usual, and the evidence to learn from if
-        that is another. `report` is called with the share of the work that is done.
+        Returns the calibrated evidence of each value, and its surprise above the usual; there is nothing else to learn
+        from. `report` is called with the share of the work that is done.
         """
         target = np.ascontiguousarray(self._rows[:, self._column])
         if self.is_constant:

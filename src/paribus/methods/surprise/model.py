@@ -112,7 +112,7 @@ class SurpriseModel:
         draws = SampleDraws(find_originals(asked.fitted), keys, self._settings.seed, n_threads)
         table = FeatureTable(self._rows, self._categorical)
         evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
-        spread: dict[int, Floats] = {}
+        spread: dict[int, tuple[Floats, Floats]] = {}
         sample_of = []
         for place, column in enumerate(self._columns):
 
@@ -193,14 +193,15 @@ class SurpriseModel:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
-    def _spread_cells(self, evidence: Floats, surprises: Floats, spread: dict[int, Floats]) -> CellEvidence | None:
+    def _spread_cells(
+        self, evidence: Floats, surprises: Floats, spread: dict[int, tuple[Floats, Floats]]
+    ) -> CellEvidence | None:
         """The cells with those of categories spread evenly; None if there are none."""
         if not spread:
             return None
         evidence, surprises = evidence.copy(), surprises.copy()
         for place, each in spread.items():
-            surprises[:, place] += each - evidence[:, place]
-            evidence[:, place] = each
+            evidence[:, place], surprises[:, place] = each
         return self._cells(evidence, surprises)
 
     def _judged(self, cells: CellEvidence, rows: Positions | slice = slice(None)) -> Judged:
