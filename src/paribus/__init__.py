@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load"]
+__all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load", "sample_rows"]
 
 # Nothing is imported here before it is needed, not even `typing`: until the command line has installed its signal
 # handlers, an interrupt shows a traceback.
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from paribus.detectors.neighbors import gower_neighbors
     from paribus.detectors.qcad import QCAD
     from paribus.detectors.surprise import ConditionalSurprise
+    from paribus.tables.row_sample import sample_rows
 
     __version__: str
 else:
     # Public names are imported on first use: the command line's help, for example, does not wait for scikit-learn. Type
     # checkers must not see `__getattr__`, because they would accept any name.
-    _HOMES = {"gower_neighbors": "paribus.detectors.neighbors", "load": "paribus.detectors.load"}
+    _HOMES = {
+        "gower_neighbors": "paribus.detectors.neighbors",
+        "load": "paribus.detectors.load",
+        "sample_rows": "paribus.tables.row_sample",
+    }
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module

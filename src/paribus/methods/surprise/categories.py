@@ -261,11 +261,14 @@ class CategoricalColumn:
             found += [CategoryShares(each, categories.unseen) for each in all_codes]
         return found
 
-    def weights(self, row: Floats, fitted: int) -> Floats:
-        """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
-        if self._forest is None:
-            return np.full(len(self._rows), 1.0 / len(self._rows))
-        return self._forest.weights(row, fitted)
+    def percentiles(self, asked: Asked, n: int) -> Floats:
+        """[row][n + 1]: categories have none."""
+        return np.full((len(asked.rows), n + 1), np.nan)
+
+    @property
+    def counted_forests(self) -> list[tuple[Forest, float]]:
+        """The forest, and how much it counts; none for a constant column."""
+        return [] if self._forest is None else [(self._forest, 1.0)]
 
     def _tails(self, asked: Asked, values: Floats) -> Floats:
         """By row: the probability of a category that is at most as probable as its own; NaN where that is missing."""
