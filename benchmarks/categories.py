@@ -128,7 +128,7 @@ def as_table(lines: list[dict[str, Any]]) -> str:
 def main() -> None:
     """Runs all cells, and writes what was measured."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="draws of wrong labels for each table and share")
+    parser.add_argument("--seeds", type=int, default=2, help="draws of wrong labels for each table and share")
     parser.add_argument("--tables", nargs="*", default=list(TABLES))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -37,9 +37,14 @@ class ConditionalSurprise(ContextualDetector):
     contextual : list of names or positions
         The contextual columns: numeric or categorical, missing values allowed.
     behavioral : list of names or positions, optional
-        The behavioral columns: numeric, missing values allowed. By default every other numeric column.
+        The behavioral columns: numbers, categories or booleans, missing values allowed. By default every other numeric
+        column.
     categorical : list of names or positions, optional
-        Numeric contextual columns to treat as categorical. Text, categorical and boolean columns always are.
+        Numeric columns to treat as categorical. Text, categorical and boolean columns always are.
+    missing : bool or "auto"
+        Whether it is behavior, too, that a value is missing: of all behavioral columns, of none, or "auto" of those where
+        at least 0.5 % of the rows (and 20) lack a value and as many have one. Such features are called
+        "... (missing)".
     n_trees : int
         The number of trees per forest. Trees come in pairs on disjoint halves of the rows, and each row is scored by
         the tree of each pair that has not seen it.
@@ -88,7 +93,7 @@ class ConditionalSurprise(ContextualDetector):
     contextual_features_, behavioral_features_ : list of str
         The names of the columns, or their positions as text if the table has no names.
     categories_ : dict
-        The sorted categories of each categorical contextual feature.
+        The sorted categories of each categorical column.
 
     Examples
     --------
