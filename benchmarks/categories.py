@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cleanlab.filter import find_label_issues
-from cleanlab.rank import get_label_quality_scores
+from cleanlab.filter import find_label_issues  # type: ignore[import-untyped]
+from cleanlab.rank import get_label_quality_scores  # type: ignore[import-untyped]
 from sklearn import datasets as sklearn_datasets
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_predict

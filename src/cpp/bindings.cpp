@@ -410,7 +410,8 @@ public:
                                                           paribus::Limits{low, high}, std::nullopt);
     }
 
-    Target(const Input<double, 2> &rows, std::size_t column, const Input<std::uint8_t, 1> &class_of_code) : rows_(rows) {
+    Target(const Input<double, 2> &rows, std::size_t column, const Input<std::uint8_t, 1> &class_of_code)
+        : rows_(rows) {
         require(column < rows.shape(1), "an unknown column");
         require(rows.shape(0) < 0xffffffffu, "rows: below 4,294,967,295");
         require(class_of_code.shape(0) > 0, "class_of_code: one or more");
@@ -805,7 +806,8 @@ NB_MODULE(_core, m) {
                     "The same again from what `arrays` gave.")
         .def("arrays", &Samples::arrays, "The rows of one sample after the other, and where each ends.");
 
-    nb::class_<Target>(m, "Target", "The target of a forest: a column, its distances from a trend, or the classes of its categories.")
+    nb::class_<Target>(
+        m, "Target", "The target of a forest: a column, its distances from a trend, or the classes of its categories.")
         .def(nb::init<const Input<double, 2> &, std::size_t, double, double>(), "rows"_a, "column"_a, "low"_a, "high"_a)
         .def(nb::init<const Input<double, 2> &, std::size_t, double, double, double, const std::vector<TrendPart> &,
                       const Input<std::uint32_t, 1> &, const Input<double, 1> &, double, double>(),

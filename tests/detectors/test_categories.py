@@ -57,7 +57,12 @@ def test_stated_probabilities_hold() -> None:
     detector = fit(table, ["color"])
     rows = np.arange(0, 4000, 2)
     explained = detector.explain_all(len(rows), rows={name: values[rows] for name, values in table.items()})
-    found = {int(str(each.row)): each.behavior[0].verdict.shares.probabilities for each in explained}
+    found = {}
+    for each in explained:
+        verdict = each.behavior[0].verdict
+        assert verdict is not None
+        assert verdict.shares is not None
+        found[int(str(each.row))] = verdict.shares.probabilities
     codes = np.searchsorted(sorted(set(table["color"])), table["color"][rows])
     stated = np.array([found[row] for row in range(len(rows))])
     actual = codes[:, None] == np.arange(stated.shape[1])
@@ -155,7 +160,7 @@ def test_a_column_of_names_is_refused() -> None:
 
 def test_qcad_refuses_categories() -> None:
     """Tests that QCAD says which detector judges categories."""
-    with pytest.raises(TypeError, match="'color' does not hold numbers .* or judge it with ConditionalSurprise"):
+    with pytest.raises(TypeError, match=r"'color' does not hold numbers .* or judge it with ConditionalSurprise"):
         QCAD(["size"], ["color"]).fit(make_table(50))
 
 

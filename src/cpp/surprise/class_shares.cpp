@@ -48,8 +48,8 @@ void find_class_shares(const AskedRows &rows, const LeafFinder &forest, std::siz
                     const std::int32_t *steps = forest.members(pair, rows.fitted[row], leaf, scratch->finding);
                     std::fill(counts.begin(), counts.end(), 0);
                     for (std::size_t i = 0; i < leaf.n_rows; ++i) {
-                        const double place = forest.grid().steps_per_unit > 0.0 ? forest.grid().value_at(steps[i])
-                                                                                : forest.grid().low;
+                        const double place =
+                            forest.grid().steps_per_unit > 0.0 ? forest.grid().value_at(steps[i]) : forest.grid().low;
                         const auto found = static_cast<std::size_t>(place + 0.5);
                         ++counts[std::min(found, n_classes - 1)];
                     }

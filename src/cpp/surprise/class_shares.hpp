@@ -17,8 +17,8 @@ namespace paribus {
 /// @return by row; any number where the class is missing
 std::vector<std::int32_t> number_classes(const TargetColumn &target, std::uint64_t seed);
 
-/// How common each class is in the leaves of rows. A tree whose leaf has n rows, c of them of a class, gives the class a
-/// probability of (c + strength * prior) / (n + strength).
+/// How common each class is in the leaves of rows. A tree whose leaf has n rows, c of them of a class, gives the class
+/// a probability of (c + strength * prior) / (n + strength).
 ///
 /// @param shares [row][class, and then the weight of the prior]: the means over the trees of c / (n + strength), and of
 ///               strength / (n + strength)

@@ -167,7 +167,9 @@ class FittedView:
     def require_numbers(self, place: int) -> None:
         """Raises an error if a behavioral feature is categorical, and cannot be an axis."""
         if self.behavior_codes[place] is not None:
-            raise ValueError(f"behavioral feature '{self.behavior_names[place]}' holds categories: choose a numeric one")
+            raise ValueError(
+                f"behavioral feature '{self.behavior_names[place]}' holds categories: choose a numeric one"
+            )
 
     def typical_context(self) -> Floats:
         """The median of each numeric feature and the most frequent category of each categorical one, encoded."""

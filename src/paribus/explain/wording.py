@@ -188,8 +188,9 @@ def _rarity(feature: BehaviorFeature) -> str:
     alone, together = feature.verdict.p_value, feature.verdict.p_value_given_all
     if isinstance(feature, CategoryFeature):
         # How rare a category is, has been said.
-        is_news = feature.is_odd_given_others and not feature.stands_out and together is not None
-        return f", but only {one_in(together)} of those with its other values is as rare" if is_news else ""
+        if together is None or feature.stands_out or not feature.is_odd_given_others:
+            return ""
+        return f", but only {one_in(together)} of those with its other values is as rare"
     if feature.is_odd_given_others and not feature.stands_out and together is not None:
         usual = feature.range_given_others
         if usual is None:

@@ -298,8 +298,8 @@ def _check_categories(behavior: Floats, names: list[str], encoding: BehaviorEnco
         n_unique = int((np.bincount(known) == 1).sum())
         if len(known) >= MIN_ROWS_OF_NAMES and n_unique > MAX_UNIQUE_SHARE * len(known):
             raise ValueError(
-                f"behavioral column '{name}' has {len(codes):,} different values in {len(known):,} rows, so none can be "
-                "called unusual: leave it out, or use it to name the rows"
+                f"behavioral column '{name}' has {len(codes):,} different values in {len(known):,} rows, so none can "
+                "be called unusual: leave it out, or use it to name the rows"
             )
 
 

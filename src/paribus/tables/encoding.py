@@ -75,7 +75,8 @@ class BehaviorEncoding:
     @property
     def feature_codes(self) -> list[dict[Hashable, int] | None]:
         """For each feature: the codes of its categories, or None if it is numeric."""
-        return [*self.codes, *({False: 0, True: 1} for _ in self.missing)]
+        flags: list[dict[Hashable, int] | None] = [{False: 0, True: 1} for _ in self.missing]
+        return self.codes + flags
 
     @property
     def categorical(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

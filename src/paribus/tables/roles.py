@@ -100,9 +100,7 @@ def assign_roles(
             ways = "convert it, or use it as a contextual column"
             if is_category:
                 ways += ", or judge it with ConditionalSurprise"
-            raise TypeError(
-                f"behavioral column {table.label(p)} does not hold numbers{_first_text(table, p)}: {ways}"
-            )
+            raise TypeError(f"behavioral column {table.label(p)} does not hold numbers{_first_text(table, p)}: {ways}")
     keys = [
         key for columns in (contextual, behavioral, categorical) if columns is not None for key in _as_list(columns)
     ]

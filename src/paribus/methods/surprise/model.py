@@ -154,7 +154,8 @@ class SurpriseModel:
         for column, learned, which, packed in zip(
             model._columns, state.learned, forests.sample_of, forests.packed, strict=True
         ):
-            column.recall(learned, kinds, samples[which], packed)
+            # Both follow from the kind of the feature.
+            column.recall(learned, kinds, samples[which], packed)  # type: ignore[arg-type]
         model._verdict = state.verdict
         return model
 
@@ -291,7 +292,9 @@ class SurpriseModel:
         """Everything there is to say about each row."""
         judged = self.judge(rows)
         asked = self._asked(rows)
-        densities = [None if isinstance(each, CategoricalColumn) else each.densities(asked) for each in self._given_context]
+        densities = [
+            None if isinstance(each, CategoricalColumn) else each.densities(asked) for each in self._given_context
+        ]
         shares = [each.shares(asked) if isinstance(each, CategoricalColumn) else None for each in self._given_context]
         usual_given_all = self._usual_given_all(asked, judged)
         assert judged.cell_p_values is not None

@@ -148,8 +148,8 @@ class Verdict:
     def fit(cls, cells: CellEvidence, spread: CellEvidence | None = None) -> Verdict:
         """Learns from the rows of the fitted table, each judged by what has not seen it.
 
-        `spread` are the same cells if some are categories, whose evidence has steps, spread evenly between these. Single
-        values are learned from them, and rows if too many have the same evidence.
+        `spread` are the same cells if some are categories, whose evidence has steps, spread evenly between these.
+        Single values are learned from them, and rows if too many have the same evidence.
         """
         n_rows, n_features = cells.given_context.shape
         limit = float(np.log(n_rows))
