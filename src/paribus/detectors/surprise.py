@@ -42,8 +42,8 @@ class ConditionalSurprise(ContextualDetector):
     categorical : list of names or positions, optional
         Numeric columns to treat as categorical. Text, categorical and boolean columns always are.
     missing : bool or "auto"
-        Whether it is behavior, too, that a value is missing: of all behavioral columns, of none, or "auto" of those where
-        at least 0.5 % of the rows (and 20) lack a value and as many have one. Such features are called
+        Whether it is behavior, too, that a value is missing: of all behavioral columns, of none, or "auto" of those
+        where at least 0.5 % of the rows (and 20) lack a value and as many have one. Such features are called
         "... (missing)".
     n_trees : int
         The number of trees per forest. Trees come in pairs on disjoint halves of the rows, and each row is scored by
