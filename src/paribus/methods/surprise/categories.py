@@ -242,7 +242,7 @@ class CategoricalColumn:
         return self._worth(self._tails(asked, values))
 
     def _worth(self, tails: Floats) -> tuple[Floats, Floats]:
-        """Evidence and surprise. A table of certainties makes an uncertain case more surprising, but not without end."""
+        """Evidence and surprise. Among certainties an uncertain case is more surprising, but not without end."""
         evidence = self._evidence(tails)
         return evidence, np.minimum(self._learned.tail(-np.log(tails)), MAX_SURPRISE * evidence) - USUAL
 
