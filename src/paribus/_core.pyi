@@ -77,13 +77,18 @@ class Samples:
         """The rows of one sample after the other, and where each ends."""
 
 class Target:
-    """The target of a forest: a column, or its distances from a trend."""
+    """
+    The target of a forest: a column, its distances from a trend, or the classes of its categories.
+    """
 
     @overload
     def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], column: int, low: float, high: float) -> None: ...
 
     @overload
     def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], column: int, low: float, high: float, constant: float, parts: Sequence[tuple[int, float, float, float, float, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None]], seen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], divisors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], lowest: float, highest: float) -> None: ...
+
+    @overload
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], column: int, class_of_code: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """By row; NaN where it is missing."""
@@ -101,6 +106,11 @@ class Forest:
 
     @overload
     def __init__(self, kinds: FeatureKinds, samples: Samples, target: Target, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def class_shares(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], strength: float, n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+        """
+        How common each class is in the leaves of rows, [row][class], and last how much a prior of that strength counts.
+        """
 
     def packed(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]:
         """The forest as bytes."""

@@ -39,7 +39,10 @@ from tests.support.running import COMMAND, QUICK, QUICK_OPTIONS, ROLES, fitted, 
         ),
         (["detect", "DAYS", "-c", "month", "--id", "no"], "--id: there is no column 'no'"),
         (["detect", "DAYS", "-c", "month", "--id", "month"], "cannot be contextual or behavioral"),
-        (["detect", "DAYS", "-c", "month", "-b", "zone"], "column 'zone' has 'coast', and no numbers at all"),
+        (
+            ["detect", "DAYS", "-c", "month", "-b", "zone", "--method", "qcad"],
+            "column 'zone' has 'coast', and no numbers at all",
+        ),
         (
             ["detect", "DAYS", "-c", "month", "-b", "month"],
             "named both contextual and behavioral|and no numbers at all",

@@ -19,6 +19,7 @@ class ChosenColumns:
     typed: RoleOptions
     carry: Callable[[list[str], list[str]], list[str]] = lambda used, there: []
     """Which other columns to read, given those that are used and those that there are."""
+    judges_categories: bool = False
     contextual: list[str] | None = None
     behavioral: list[str] | None = None
     categorical: list[str] | None = None
@@ -38,8 +39,9 @@ class ChosenColumns:
         if self.behavioral is None:
             return Wanted(None, frozenset(), frozenset(texts), strict=True)
         used = [*self.contextual, *self.behavioral, *texts]
+        numbers = frozenset() if self.judges_categories else frozenset(self.behavioral)
         carried = self.carry(used, names)
-        return Wanted([*used, *carried], frozenset(self.behavioral), frozenset(texts), True, frozenset(carried))
+        return Wanted([*used, *carried], numbers, frozenset(texts), True, frozenset(carried))
 
 
 def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:

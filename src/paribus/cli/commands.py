@@ -239,7 +239,7 @@ class _Reader:
         known: tuple[KnownEntry, ...] = (),
     ) -> None:
         self._detector, self._id, self._wanted, self._known = detector, id, wanted, known
-        self._names = [*detector.contextual_features_, *detector.behavioral_features_]
+        self._names = [*detector.contextual_features_, *detector.view().behavior_columns]
         # Codes such as 007 were text when the model was fitted, so they are text now.
         self._texts = {
             name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)
@@ -254,7 +254,7 @@ class _Reader:
         carried = carried_columns(chosen, there, self._wanted, self._known)
         return Wanted(
             [*chosen, *carried],
-            frozenset(self._detector.behavioral_features_),
+            frozenset(self._detector.view().behavior_columns) - self._detector.categories_.keys(),
             frozenset(texts if id is None else texts | {id}),
             strict=True,
             carried=frozenset(carried),

@@ -66,7 +66,11 @@ def fit_table(
 
     Raises an error before the fit if the row `asked` does not exist, or if a file cannot hold the names of the columns.
     """
-    chosen = ChosenColumns(roles, lambda used, there: carried_columns(used, there, wanted, known))
+    chosen = ChosenColumns(
+        roles,
+        lambda used, there: carried_columns(used, there, wanted, known),
+        find_by_option(parameters["method"]).judges_categories,
+    )
     out = None if wanted is None else wanted.out
     option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
     check_parameters(parameters)

@@ -142,7 +142,7 @@ def score_stream(
     found = ScoredRows(detector.threshold_, wanted.top, heading)
     parts = [f"partial_{name}" for name in detector.behavioral_features_]
     names = [heading, "score", "p_value", "label", "kind", *parts]
-    roles = {*detector.contextual_features_, *detector.behavioral_features_}
+    roles = {*detector.contextual_features_, *detector.view().behavior_columns}
     kept = [name for name in stream.names if wanted.columns is Columns.ALL or name in roles]
     original = [] if wanted.columns is Columns.NONE else kept
     detector.set_params(progress=False)

@@ -136,12 +136,13 @@ def roles(
             "--behavior",
             "-b",
             metavar="COLUMNS",
-            help="The behavioral columns, which must be numeric.  [default: all other numeric columns]",
+            help="The behavioral columns: numbers, categories or booleans (qcad: numbers).  "
+            "[default: all other numeric columns]",
         ),
     ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMNS", help="Contextual columns of numbers that are category codes.  [default: none]"),
+        typer.Option(metavar="COLUMNS", help="Columns of numbers that are category codes.  [default: none]"),
     ] = None,
     id: Annotated[
         str | None,
@@ -185,6 +186,14 @@ def parameters(
         float | None,
         typer.Option(
             metavar="SHARE", help="The share of ordinary rows that may be flagged.  [default: 0.001; not for qcad]"
+        ),
+    ] = None,
+    judge_missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|yes|no",
+            help="Whether it is behavior, too, that a value is missing; auto: where that is neither nearly always nor "
+            "nearly never so.  [default: auto; not for qcad]",
         ),
     ] = None,
     random_state: Annotated[
@@ -245,6 +254,7 @@ def parameters(
         "clip": _number_or("--clip", clip, {NONE: None}),
         "contamination": _number_or("--contamination", contamination, {"auto": "auto"}),
         "false_alarms": false_alarms,
+        "missing": _word("--judge-missing", judge_missing, {"auto": "auto", "yes": True, "no": False}),
         "random_state": _number_or("--random-state", random_state, {NONE: None}),
         "n_jobs": n_jobs,
         "min_samples_leaf": min_samples_leaf,
@@ -257,6 +267,15 @@ def parameters(
     }
     typed = {"max_features": max_features, "clip": clip, "random_state": random_state}
     return {"method": method} | {name: value for name, value in given.items() if typed.get(name, value) is not None}
+
+
+def _word(option: str, text: str | None, words: dict[str, Any]) -> Any:
+    """What one of the given words means."""
+    if text is None:
+        return None
+    if text.lower() not in words:
+        raise typer.BadParameter(f"{option} is {text!r}: it must be {' or '.join(words)}")
+    return words[text.lower()]
 
 
 def _number_or(option: str, text: str | None, words: dict[str, str | None]) -> int | float | str | None:

@@ -37,9 +37,14 @@ class ConditionalSurprise(ContextualDetector):
     contextual : list of names or positions
         The contextual columns: numeric or categorical, missing values allowed.
     behavioral : list of names or positions, optional
-        The behavioral columns: numeric, missing values allowed. By default every other numeric column.
+        The behavioral columns: numbers, categories or booleans, missing values allowed. By default every other numeric
+        column.
     categorical : list of names or positions, optional
-        Numeric contextual columns to treat as categorical. Text, categorical and boolean columns always are.
+        Numeric columns to treat as categorical. Text, categorical and boolean columns always are.
+    missing : bool or "auto"
+        Whether it is behavior, too, that a value is missing: of all behavioral columns, of none, or "auto" of those
+        where at least 0.5 % of the rows (and 20) lack a value and as many have one. Such features are called
+        "... (missing)".
     n_trees : int
         The number of trees per forest. Trees come in pairs on disjoint halves of the rows, and each row is scored by
         the tree of each pair that has not seen it.
@@ -88,7 +93,7 @@ class ConditionalSurprise(ContextualDetector):
     contextual_features_, behavioral_features_ : list of str
         The names of the columns, or their positions as text if the table has no names.
     categories_ : dict
-        The sorted categories of each categorical contextual feature.
+        The sorted categories of each categorical column.
 
     Examples
     --------
@@ -108,6 +113,7 @@ class ConditionalSurprise(ContextualDetector):
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
+        missing: bool | str = "auto",
         n_trees: int = 64,
         max_features: int | float | str | None = 0.7,
         min_samples_leaf: int = 4,
@@ -121,6 +127,7 @@ class ConditionalSurprise(ContextualDetector):
         self.contextual = contextual
         self.behavioral = behavioral
         self.categorical = categorical
+        self.missing = missing
         self.n_trees = n_trees
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
@@ -162,7 +169,14 @@ class ConditionalSurprise(ContextualDetector):
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
         entries = () if known is None else read_known(known)
-        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical).by_content()
+        table = encode_table(
+            self._gather(X),
+            self.contextual,
+            self.behavioral,
+            self.categorical,
+            judges_categories=True,
+            missing=self.missing,
+        ).by_content()
         excluded = rows_to_exclude(entries, table)
         learned = table.without_behavior(excluded)
         n_rows = table.n_rows

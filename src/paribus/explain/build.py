@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
+from paribus.explain.categories import CategoryFeature
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.facts import BehaviorFeature, Thinness
 from paribus.explain.view import FittedView
@@ -117,8 +119,11 @@ def features_of(view: FittedView, values: Floats, findings: RowFindings) -> tupl
     features = []
     for i, name in enumerate(view.behavior_names):
         lower, median, upper = findings.central[i].tolist()
+        make: Callable[..., BehaviorFeature] = BehaviorFeature
+        if view.behavior_codes[i] is not None:
+            make = functools.partial(CategoryFeature, is_flag=i >= view.n_values)
         features.append(
-            BehaviorFeature(
+            make(
                 name=name,
                 value=float(values[i]),
                 partial_score=float(partial[i]),

@@ -13,7 +13,7 @@ from paribus._common.text import counted, one_in, plain
 from paribus.methods.interface import CellVerdict
 from paribus.tables.column_format import ColumnFormat
 
-Direction = Literal["far below", "below", "within", "in a gap", "above", "far above", "missing", "no reference"]
+Direction = Literal["far below", "below", "within", "in a gap", "above", "far above", "rare", "missing", "no reference"]
 
 # Beyond the central 90 % by this share of their width is far: 3.3 deviations of a normal distribution.
 FAR = 0.5
@@ -67,10 +67,15 @@ class BehaviorFeature:
 
     def bean(self, at: Floats) -> Floats:
         """The expected density, scaled to a maximum of 1: the method's own, or an estimate from the percentiles."""
-        if self.verdict is None or self.percentiles[0] == self.percentiles[-1]:
+        if self.verdict is None or self.verdict.density is None or self.percentiles[0] == self.percentiles[-1]:
             return density(self.percentiles, at)
         heights = self.verdict.density(at)
         return np.asarray(heights / max(float(heights.max()), 1e-300))
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether it is known what is usual."""
+        return not np.isnan(self.median)
 
     @property
     def is_unlikely(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,7 +13,8 @@ from paribus._common.arrays import Floats, Positions
 from paribus.explain.context import ContextColumn
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, RowBatch
-from paribus.tables.column_format import ColumnFormat
+from paribus.tables.column_format import CodedFormat, ColumnFormat
+from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.row_store import ColumnSummary, RowStore
 from paribus.tables.rows import is_label
 from paribus.tables.table import find_key
@@ -29,6 +30,12 @@ class FittedView:
     """The contextual features."""
     behavior_names: list[str]
     """The names of the behavioral features."""
+    behavior_columns: list[str]
+    """The names of the behavioral columns: features that say that a value is missing have none of their own."""
+    behavior_codes: list[dict[Hashable, int] | None]
+    """The codes of the categories of each behavioral feature; None if it is numeric."""
+    n_values: int
+    """The number of behavioral features that are values; the others say that one is missing."""
     behavior_formats: list[ColumnFormat]
     """How the values of each behavioral feature are written."""
     behavior_summaries: list[ColumnSummary]
@@ -74,12 +81,12 @@ class FittedView:
         return cls(
             store=table,
             context=context,
-            behavior_names=[original.name(position) for position in roles.behavioral],
-            behavior_formats=[
-                ColumnFormat.fit(original, position, table.column(table.n_contextual + feature))
-                for feature, position in enumerate(roles.behavioral)
-            ],
-            behavior_summaries=[table.behavior_summary(feature) for feature in range(len(roles.behavioral))],
+            behavior_names=table.behavior_names,
+            behavior_columns=[table.name(position) for position in roles.behavioral],
+            n_values=len(roles.behavioral),
+            behavior_codes=table.behavior_encoding.feature_codes,
+            behavior_formats=_behavior_formats(table),
+            behavior_summaries=[table.behavior_summary(feature) for feature in range(table.n_behavioral)],
             scores=scores,
             partial_scores=fitted.judged.partial,
             sorted_scores=np.sort(scores[~np.isnan(scores)]),
@@ -90,7 +97,7 @@ class FittedView:
             columns_have_names=original.names is not None,
             roles_by_name=roles.by_name,
             full_partial_score=fitted.method.full_partial_score,
-            full_score=fitted.method.full_score(fitted.state, len(roles.behavioral)),
+            full_score=fitted.method.full_score(fitted.state, table.n_behavioral),
             citation=fitted.method.citation,
             _fitted=fitted,
             _get_method=get_method,
@@ -157,6 +164,13 @@ class FittedView:
         contributions = np.nan_to_num(self.partial_scores[self.highest(n)]).mean(axis=0)
         return [int(place) for place in np.argsort(-contributions, kind="stable")]
 
+    def require_numbers(self, place: int) -> None:
+        """Raises an error if a behavioral feature is categorical, and cannot be an axis."""
+        if self.behavior_codes[place] is not None:
+            raise ValueError(
+                f"behavioral feature '{self.behavior_names[place]}' holds categories: choose a numeric one"
+            )
+
     def typical_context(self) -> Floats:
         """The median of each numeric feature and the most frequent category of each categorical one, encoded."""
         return np.array([column.summary.typical for column in self.context])
@@ -176,6 +190,20 @@ class Origin:
     """When the fit was, in UTC."""
     n_excluded: int
     """The number of rows that nothing was learned from, because they are known to be anomalies."""
+
+
+def _behavior_formats(table: EncodedTable) -> list[ColumnFormat]:
+    original, encoding = table.original, table.behavior_encoding
+    formats: list[ColumnFormat] = []
+    for feature, (source, codes) in enumerate(zip(encoding.sources, encoding.feature_codes, strict=True)):
+        position = table.roles.behavioral[source]
+        numbers = None if codes is not None else table.column(table.n_contextual + feature)
+        write = ColumnFormat.fit(original, position, numbers)
+        if codes is not None:
+            is_flag = feature >= len(encoding.codes)
+            write = CodedFormat.of(write.title, ("present", "missing") if is_flag else codes)
+        formats.append(write)
+    return formats
 
 
 class HasView(Protocol):

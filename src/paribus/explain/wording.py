@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from paribus._common.text import listed, one_in
+from paribus.explain.categories import CategoryFeature
 from paribus.explain.context import MAX_LISTED, ContextFeature
 from paribus.explain.facts import BehaviorFeature, Thinness
 
@@ -138,7 +139,8 @@ def _combination(found: Found) -> str:
     usual = first.range_given_others
     rare = one_in(first.verdict.p_value_given_all)
     if usual is None:
-        words += f"{rare} rows with such values is as far off"
+        is_rare = "is as rare" if isinstance(first, CategoryFeature) else "is as far off"
+        words += f"{rare} rows with such values {is_rare}"
     else:
         words += f"rows with such values have {usual} (90 %); {rare} of these is as far off"
     off = [each for each in found.off if each is not first and each not in odd]
@@ -151,6 +153,8 @@ WORDINGS: dict[str | None, Callable[[Found], str]] = {"whole": _whole, "combinat
 
 def _usual(feature: BehaviorFeature) -> str:
     """What comparable rows have."""
+    if isinstance(feature, CategoryFeature):
+        return feature.usual
     if not feature.range_text:
         return "no comparable row has a value"
     if feature.has_one_value:
@@ -163,6 +167,8 @@ def _usual(feature: BehaviorFeature) -> str:
 
 def _with_range(feature: BehaviorFeature) -> str:
     """The value, and in parentheses what comparable rows have."""
+    if isinstance(feature, CategoryFeature):
+        return f"{feature.text} ({feature.usual})"
     if not feature.range_text:
         return feature.text
     if feature.has_one_value:
@@ -180,6 +186,11 @@ def _rarity(feature: BehaviorFeature) -> str:
         is_sparse = feature.direction == "within" and feature.partial_score >= MIN_SPARSE_SCORE
         return ", but few of them near it" if is_sparse else ""
     alone, together = feature.verdict.p_value, feature.verdict.p_value_given_all
+    if isinstance(feature, CategoryFeature):
+        # How rare a category is, has been said.
+        if together is None or feature.stands_out or not feature.is_odd_given_others:
+            return ""
+        return f", but only {one_in(together)} of those with its other values is as rare"
     if feature.is_odd_given_others and not feature.stands_out and together is not None:
         usual = feature.range_given_others
         if usual is None:

@@ -12,6 +12,7 @@ import numpy as np
 from paribus._common.arrays import Floats
 
 if TYPE_CHECKING:
+    from paribus.explain.categories import CategoryFeature
     from paribus.explain.context import ContextFeature
 
 # How far the axis of a beanplot extends beyond the central 90 %, in widths of that range.
@@ -41,6 +42,27 @@ class Bars:
     """The names of the bars of a categorical feature, in full: renderers shorten them and keep them distinct."""
     notes: tuple[str, ...] = ()
     """What the bars do not show."""
+
+
+def category_bars(feature: CategoryFeature, max_categories: int = MAX_CATEGORIES) -> Bars:
+    """The bars of a categorical behavioral feature: how probable each category is in the row's context.
+
+    The row's own category is always among them.
+    """
+    write, common = feature.format, feature.most_common
+    is_known = 0 <= feature.value < len(common)
+    kept = [code for code, _ in common[:max_categories]]
+    if is_known and int(feature.value) not in kept:
+        kept = [*kept[: max_categories - 1], int(feature.value)]
+    shares = dict(common)
+    labels, heights = [write(code, MAX_CATEGORY_LENGTH) for code in kept], [shares[code] for code in kept]
+    if not is_known and not np.isnan(feature.value):
+        labels, heights = [*labels, write(feature.value)], [*heights, feature.probability]
+    own = None if np.isnan(feature.value) else kept.index(int(feature.value)) if is_known else len(labels) - 1
+    n_more = len(common) - len(kept)
+    notes = (f"and {n_more:,} more",) if n_more else ()
+    found = np.array(heights)
+    return Bars(found, found, own, None, tuple(labels), notes)
 
 
 def context_bars(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
@@ -159,6 +160,36 @@ class ColumnFormat:
             return f"{timestamp:{self.pattern}}"
         text = f"{timestamp.astimezone(self.zone):{self.pattern}%z}"
         return text.replace("+0000", " UTC") if text.endswith("+0000") else text
+
+
+@dataclass(frozen=True)
+class CodedFormat(ColumnFormat):
+    """The format of a column of categories that is given by codes."""
+
+    categories: tuple[Any, ...] = ()
+    """By code."""
+
+    @classmethod
+    def of(cls, title: str, categories: Iterable[Any]) -> CodedFormat:
+        """The format of some categories.
+
+        >>> write = CodedFormat.of("cut", ["Fair", "Ideal"])
+        >>> write(1.0), write(2.0), write(float("nan"))
+        ('Ideal', 'a new category', 'missing')
+        """
+        return cls(Kind.CATEGORICAL, title=title, categories=tuple(categories))
+
+    def __call__(self, value: Any, longest: int = MAX_TEXT_LENGTH) -> str:
+        """The name of a category."""
+        if is_missing(value):
+            return "missing"
+        if not 0 <= value < len(self.categories):
+            return "a new category"
+        return _category(self.categories[int(value)], longest)
+
+    def tick(self, value: float) -> str:
+        """The name of a category on an axis."""
+        return self(value)
 
 
 def _title(table: Table, position: int) -> str:

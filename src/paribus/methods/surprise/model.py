@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,12 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
 from paribus._core import FeatureTable, RowIndex, reference_rows
-from paribus.methods.density import ColumnSupport
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
+from paribus.methods.surprise.categories import CategoricalColumn, Categories
 from paribus.methods.surprise.forests import SampleDraws, StoredForests
 from paribus.methods.surprise.mixture import ConditionalColumn, find_support
 from paribus.methods.surprise.screening import choose_others
-from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
+from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable, RowNumbers
@@ -27,6 +28,9 @@ N_QUANTILES = 100
 REACH_SAMPLE_SIZE = 200
 # A value this improbable given all others is told apart from what these let expect.
 MAX_P_GIVEN_ALL = 0.02
+
+
+AnyColumn: TypeAlias = ConditionalColumn | CategoricalColumn
 
 
 class SurpriseModel:
@@ -44,13 +48,15 @@ class SurpriseModel:
     """
 
     def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
-        summaries = []
-        for feature in range(table.n_contextual, table.rows.shape[1]):
-            target = np.ascontiguousarray(table.rows[:, feature])
-            summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
+        summaries: list[Summary] = []
+        for feature, codes in enumerate(table.behavior_encoding.feature_codes):
+            target = np.ascontiguousarray(table.rows[:, table.n_contextual + feature])
+            if codes is None:
+                summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
+            else:
+                summaries.append(Categories.of(target, len(codes)))
         ranges = [float(column_ranges(table.rows[:, [feature]])[0]) for feature in range(table.n_contextual)]
-        context, behavior = table.rows[:, : table.n_contextual], table.rows[:, table.n_contextual :]
-        others = [each.tolist() for each in choose_others(context, table.encoding.categorical, behavior)]
+        others = _choose_others(table, summaries)
         self._take_over(table, settings, RowIndex(table.rows), np.array(ranges), summaries, others)
 
     def _take_over(
@@ -59,7 +65,7 @@ class SurpriseModel:
         settings: SurpriseSettings,
         index: RowIndex,
         ranges: Floats,
-        summaries: list[tuple[WholeColumn, ColumnSupport]],
+        summaries: list[Summary],
         others: list[list[int]],
     ) -> None:
         self._settings = settings
@@ -69,21 +75,30 @@ class SurpriseModel:
         self._n_reference = min(len(self._rows) - 1, MAX_REFERENCES)
         self._n_contextual, self._n_behavioral = len(ranges), len(summaries)
         self._context = self._rows[:, : self._n_contextual]
-        self._categorical = np.append(table.encoding.categorical, np.zeros(self._n_behavioral, dtype=np.uint8))
+        self._categorical = table.categorical
         self._others = others
         """By behavioral feature: the others that it is judged by."""
         context = np.arange(self._n_contextual, dtype=np.uint16)
-        self._given_context: list[ConditionalColumn] = []
-        self._given_all: list[ConditionalColumn] = []
-        """Empty if there is one behavioral feature."""
-        for feature, (whole, support) in enumerate(summaries):
-            column = self._n_contextual + feature
-            self._given_context.append(ConditionalColumn(self._rows, column, whole, support, context))
+        self._given_context: list[AnyColumn] = []
+        self._given_all: list[AnyColumn] = []
+        """Empty if there is one behavioral column."""
+        self._n_values = len(table.behavior_encoding.codes)
+        """Features that are values come first, then those that say that one is missing."""
+        for feature in range(self._n_behavioral):
+            # Of values that are missing together, one is news: the others are judged as if it were known.
+            known = np.arange(min(self._n_contextual + self._n_values, 65_535), self._n_contextual + feature)
+            given = np.append(context, known.astype(np.uint16))
+            self._given_context.append(self._column(feature, given))
             if others[feature]:
                 chosen = np.array([self._n_contextual + other for other in others[feature]], dtype=np.uint16)
-                features = np.append(context, chosen)
-                self._given_all.append(ConditionalColumn(self._rows, column, whole, support, features))
+                self._given_all.append(self._column(feature, np.append(given, chosen)))
         self._verdict: Verdict | None = None
+
+    def _column(self, feature: int, features: npt.NDArray[np.uint16]) -> AnyColumn:
+        summary, column = self._summaries[feature], self._n_contextual + feature
+        if isinstance(summary, Categories):
+            return CategoricalColumn(self._rows, column, summary, features)
+        return ConditionalColumn(self._rows, column, *summary, features)
 
     def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> tuple[SurpriseState, Judged]:
         """Learns from the table. Returns what to keep, and what is said of its rows.
@@ -96,6 +111,7 @@ class SurpriseModel:
         draws = SampleDraws(find_originals(asked.fitted), keys, self._settings.seed, n_threads)
         table = FeatureTable(self._rows, self._categorical)
         evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
+        spread: dict[int, tuple[Floats, Floats]] = {}
         sample_of = []
         for place, column in enumerate(self._columns):
 
@@ -106,13 +122,15 @@ class SurpriseModel:
             settings = self._settings.of_forest(len(column.features))
             sample_of.append(draws.of(self._rows[:, self._n_contextual + place % self._n_behavioral], settings))
             samples = draws.drawn[sample_of[-1]]
-            evidence[:, place], surprises[:, place] = column.fit(
+            evidence[:, place], surprises[:, place], to_learn = column.fit(
                 table, samples, asked, self._categorical, settings, self._seed(place), report
             )
+            if to_learn is not None:
+                spread[place] = to_learn
         if tick is not None:
             tick(n_rows)
         cells = self._cells(evidence, surprises)
-        self._verdict = Verdict.fit(cells)
+        self._verdict = Verdict.fit(cells, self._spread_cells(evidence, surprises, spread))
         forests = StoredForests(
             self._index.order(),
             table.kinds().bins(),
@@ -136,12 +154,13 @@ class SurpriseModel:
         for column, learned, which, packed in zip(
             model._columns, state.learned, forests.sample_of, forests.packed, strict=True
         ):
-            column.recall(learned, kinds, samples[which], packed)
+            # Both follow from the kind of the feature.
+            column.recall(learned, kinds, samples[which], packed)  # type: ignore[arg-type]
         model._verdict = state.verdict
         return model
 
     @property
-    def _columns(self) -> list[ConditionalColumn]:
+    def _columns(self) -> list[AnyColumn]:
         return [*self._given_context, *self._given_all]
 
     def _seed(self, place: int) -> int:
@@ -173,6 +192,17 @@ class SurpriseModel:
         if not self._given_all:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
+
+    def _spread_cells(
+        self, evidence: Floats, surprises: Floats, spread: dict[int, tuple[Floats, Floats]]
+    ) -> CellEvidence | None:
+        """The cells with those of categories spread evenly; None if there are none."""
+        if not spread:
+            return None
+        evidence, surprises = evidence.copy(), surprises.copy()
+        for place, each in spread.items():
+            evidence[:, place], surprises[:, place] = each
+        return self._cells(evidence, surprises)
 
     def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
         """What is said of cells, in the order of `rows`."""
@@ -262,7 +292,10 @@ class SurpriseModel:
         """Everything there is to say about each row."""
         judged = self.judge(rows)
         asked = self._asked(rows)
-        densities = [column.densities(asked) for column in self._given_context]
+        densities = [
+            None if isinstance(each, CategoricalColumn) else each.densities(asked) for each in self._given_context
+        ]
+        shares = [each.shares(asked) if isinstance(each, CategoricalColumn) else None for each in self._given_context]
         usual_given_all = self._usual_given_all(asked, judged)
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
@@ -277,10 +310,11 @@ class SurpriseModel:
                 CellVerdict(
                     float(judged.cell_p_values[row, feature]),
                     None if given_all is None else float(given_all[row, feature]),
-                    densities[feature][row],
+                    None if each is None else each[row],
                     usual_given_all.get((row, feature)),
+                    None if of_categories is None else of_categories[row],
                 )
-                for feature in range(self._n_behavioral)
+                for feature, (each, of_categories) in enumerate(zip(densities, shares, strict=True))
             )
             findings.append(
                 RowFindings(
@@ -302,6 +336,8 @@ class SurpriseModel:
             return {}
         found = {}
         for feature, column in enumerate(self._given_all):
+            if isinstance(column, CategoricalColumn):
+                continue
             odd = np.flatnonzero(judged.cell_p_values_given_all[:, feature] <= MAX_P_GIVEN_ALL)
             if odd.size == 0:
                 continue
@@ -309,3 +345,19 @@ class SurpriseModel:
             for row, (low, high) in zip(odd.tolist(), percentiles[:, [5, 95]].tolist(), strict=True):
                 found[row, feature] = low, high
         return found
+
+
+def _choose_others(table: EncodedTable, summaries: list[Summary]) -> list[list[int]]:
+    """By behavioral feature: the other values that it is judged by."""
+    n_values = len(table.behavior_encoding.codes)
+    context = table.rows[:, : table.n_contextual]
+    behavior = table.rows[:, table.n_contextual : table.n_contextual + n_values].copy()
+    for feature, summary in enumerate(summaries[:n_values]):
+        if isinstance(summary, Categories):
+            # An order that does not depend on names: the most common category comes first.
+            ranks = np.argsort(np.argsort(-summary.counts, kind="stable"), kind="stable")
+            known = ~np.isnan(behavior[:, feature])
+            behavior[known, feature] = ranks[behavior[known, feature].astype(np.int64)]
+    chosen = [each.tolist() for each in choose_others(context, table.encoding.categorical, behavior)]
+    # The value itself would tell whether it is missing.
+    return [chosen[source] for source in table.behavior_encoding.sources]

@@ -158,7 +158,7 @@ def _anomaly(
     pictured, unpictured = telling[: limits.profiles], telling[limits.profiles :]
     further = unpictured[: limits.further]
     leading = explanation.leading
-    shown = [f for f in explanation.behavior[: limits.beans] if not np.isnan(f.median)]
+    shown = [f for f in explanation.behavior[: limits.beans] if f.has_reference]
     group = results.group_of[row]
     return Anomaly(
         position=row,

@@ -123,7 +123,9 @@ def _map(results: Results, rows: list[NamedRow]) -> ScoreMap | None:
     view = results.view
     highest = [row.position for row in rows]
     contributions = np.nan_to_num(results.rows.partial[highest]).mean(axis=0)
-    places = [int(place) for place in np.argsort(-contributions, kind="stable")]
+    places = [int(p) for p in np.argsort(-contributions, kind="stable") if view.behavior_codes[p] is None]
+    if not places:
+        return None
     behavior = results.rows.behavior
     axes = [Axis(view.behavior_names[p], view.behavior_formats[p], behavior[:, p]) for p in places[:2]]
     if len(axes) == 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.output.results import MAX_FINDINGS, Results
 from paribus.tables.column import Kind
+from paribus.tables.row_store import ColumnSummary
 
 if TYPE_CHECKING:
     from paribus.explain.context import ContextColumn
@@ -196,16 +197,25 @@ def _context_line(column: ContextColumn) -> ColumnLine:
         values = f"{low} to {high}" if low != high else f"always {low}"
     else:
         kind = "category"
-        codes, counts = np.unique(summary.order_statistics, return_counts=True)
-        ranked = codes[np.argsort(-counts, kind="stable")]
-        words = [plain(column.format(column.decode_one(code)), MAX_NAME_LENGTH // 2) for code in ranked[:3]]
-        more = len(ranked) - len(words)
-        values = listed([*words, f"{more:,} other{'s' if more > 1 else ''}"] if more else words, "and")
+        values = _most_common(summary, lambda code: column.format(column.decode_one(code)))
     return ColumnLine(plain(column.name, MAX_NAME_LENGTH), kind, values, missing, None)
+
+
+def _most_common(summary: ColumnSummary, write: Callable[[float], str]) -> str:
+    """The most common categories, and how many others there are."""
+    codes, counts = np.unique(summary.order_statistics, return_counts=True)
+    ranked = codes[np.argsort(-counts, kind="stable")]
+    words = [plain(write(code), MAX_NAME_LENGTH // 2) for code in ranked[:3]]
+    more = len(ranked) - len(words)
+    return listed([*words, f"{more:,} other{'s' if more > 1 else ''}"] if more else words, "and")
 
 
 def _behavior_line(view: FittedView, place: int, leads: int) -> ColumnLine:
     summary, write = view.behavior_summaries[place], view.behavior_formats[place]
+    if view.behavior_codes[place] is not None:
+        values, kind = _most_common(summary, write), "category"
+        missing = _missing(summary.n_missing, summary.n_rows)
+        return ColumnLine(plain(view.behavior_names[place], MAX_NAME_LENGTH), kind, values, missing, leads)
     low, middle, high = (write(value) for value in (summary.lowest, summary.median, summary.highest))
     values = f"{low} to {high}, median {middle}" if low != high else f"always {low}"
     missing = _missing(summary.n_missing, summary.n_rows)
