@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paribus._common.arrays import Floats
 from paribus._common.progress import Progress, reporter
+from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
 from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
@@ -25,6 +26,7 @@ from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
 from paribus.tables.table import Columns, Table
+from paribus.tables.time_parts import TREND
 
 # Attributes that hold what a fit says of its rows.
 RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_", "cell_p_values_")
@@ -42,6 +44,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     method: ClassVar[Method]
     """How the fitted state is used, stored and described."""
     _view: FittedView | None
+    _n_outside: int
+    """Rows outside of the fitted time that were scored since the last warning."""
     _method: FittedMethod | None
 
     def view(self) -> FittedView:
@@ -120,6 +124,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted = fitted
         self._method = method
         self._view = None
+        self._n_outside = 0
         self.threshold_ = fitted.threshold
         self.offset_ = -fitted.threshold
         self.fit_seconds_ = fitted.seconds
@@ -192,7 +197,28 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _judge(self, table: Table) -> Judged:
         with self._batch(table, "Scoring") as batch:
+            self._n_outside += int(self._fitted.table.encoding.is_outside(batch.context).sum())
             return self._get_method().judge(batch)
+
+    def warn_outside(self) -> None:
+        """Warns once of rows outside of the fitted time, of all that were scored since the last warning.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table).warn_outside()
+        """
+        n_outside, self._n_outside = self._n_outside, 0
+        if n_outside == 0:
+            return
+        times = [each for each in self._fitted.table.encoding.times if each is not None]
+        cycles = [part.replace("_", " ") for part in times[0].parts if part != TREND]
+        judged_by = f"by their {listed(cycles, 'and')}" if cycles else "as if they were at its ends"
+        rows, are = ("row", "is") if n_outside == 1 else ("rows", "are")
+        warnings.warn(
+            f"{n_outside:,} {rows} {are} outside of the fitted time, and judged {judged_by}", UserWarning, stacklevel=3
+        )
 
     def _label(self, scores: Floats) -> npt.NDArray[np.int64]:
         return np.where(scores > self.threshold_, -1, 1)

@@ -43,6 +43,7 @@ class ScoringDetector(FittedDetector):
         """
         scores = self._scores(rows)
         warn_unscored(scores)
+        self.warn_outside()
         return scores
 
     @by_batches

@@ -19,6 +19,7 @@ from paribus.methods.surprise.model import SurpriseModel
 from paribus.methods.surprise.state import SurpriseSettings
 from paribus.tables.encoded_table import encode_table
 from paribus.tables.table import Columns
+from paribus.tables.time_parts import TimePartsOption
 
 
 class ConditionalSurprise(ContextualDetector):
@@ -39,6 +40,12 @@ class ConditionalSurprise(ContextualDetector):
         The behavioral columns: numeric, missing values allowed. By default every other numeric column.
     categorical : list of names or positions, optional
         Numeric contextual columns to treat as categorical. Text, categorical and boolean columns always are.
+    time_parts : "auto", list of str, or dict
+        What the moments of contextual columns are compared by: "hour" of day, "weekday", "day_of_year" (cycles: 23 h
+        is near 0 h, and December near January), "trend" (time since the beginning) and "holiday". A list counts for
+        all columns of moments, a dict by column. With "auto", the parts that vary in the table and can be told apart.
+    holidays : str, optional
+        The country whose holidays count, as in "US" or "US-NY" (`pip install 'paribus[time]'`).
     n_trees : int
         The number of trees per forest. Trees come in pairs on disjoint halves of the rows, and each row is scored by
         the tree of each pair that has not seen it.
@@ -107,6 +114,8 @@ class ConditionalSurprise(ContextualDetector):
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
+        time_parts: TimePartsOption = "auto",
+        holidays: str | None = None,
         n_trees: int = 64,
         max_features: int | float | str | None = 0.7,
         min_samples_leaf: int = 4,
@@ -120,6 +129,8 @@ class ConditionalSurprise(ContextualDetector):
         self.contextual = contextual
         self.behavioral = behavioral
         self.categorical = categorical
+        self.time_parts = time_parts
+        self.holidays = holidays
         self.n_trees = n_trees
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
@@ -155,7 +166,9 @@ class ConditionalSurprise(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
-        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical).by_content()
+        table = encode_table(
+            self._gather(X), self.contextual, self.behavioral, self.categorical, self.time_parts, self.holidays
+        ).by_content()
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))
         settings = SurpriseSettings(self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed)

@@ -11,6 +11,7 @@ import numpy as np
 from paribus._common.progress import check_progress
 from paribus._common.untrusted import Fields, is_finite
 from paribus._common.validation import MAX_SEED, check_n_jobs, check_whole_number, is_number
+from paribus.tables.time_parts import AUTO, check_time_parts
 
 MAX_TREES = 10_000
 # QCAD's engine counts positions in a reference group in 16 bits.
@@ -58,6 +59,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     if parameters.get("n_jobs") is not None:
         check_n_jobs(parameters["n_jobs"])
     check_progress(parameters.get("progress", False))
+    check_time_parts(parameters.get("time_parts", AUTO), parameters.get("holidays"))
 
 
 def resolve_max_features(max_features: int | float | str | None, n_features: int) -> int:

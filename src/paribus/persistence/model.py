@@ -28,7 +28,16 @@ from paribus.methods.fitted import Fitted
 from paribus.methods.interface import KIND_NAMES, Arrays, Judged, StoredArrays
 from paribus.methods.registry import find_by_name
 from paribus.persistence.archive import ForeignError, read_archive, verified, write_archive
-from paribus.persistence.columns import check_parts, pack, pack_category, timestamps, unpack, unpack_category
+from paribus.persistence.columns import (
+    check_parts,
+    pack,
+    pack_category,
+    pack_times,
+    timestamps,
+    unpack,
+    unpack_category,
+    unpack_times,
+)
 from paribus.tables.column import Kind
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.encoding import ContextEncoding
@@ -77,6 +86,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
             None if codes is None else [pack_category(category) for category in codes]
             for codes in encoded.encoding.codes
         ],
+        "times": [None if each is None else pack_times(each) for each in encoded.encoding.times],
         "method": fitted.method.name,
         **fields,
         "threshold": float(fitted.threshold),
@@ -223,7 +233,12 @@ def _encoding(header: Fields, contextual: list[int]) -> ContextEncoding:
             raise DamagedError("a category is there twice")
         codes.append(numbered)
     held = {stored: word for word, stored in _TIME_TYPES.items()}
-    return ContextEncoding(codes, [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual])
+    words = [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual]
+    times = header.get("times", lambda value: isinstance(value, list) and len(value) in (0, len(contextual)))
+    for each, numbered, word in zip(times, codes, words, strict=False):
+        if each is not None and (numbered is not None or word != Kind.TIME.value):
+            raise DamagedError("times is not what it should be")
+    return ContextEncoding(codes, words, tuple(None if each is None else unpack_times(each) for each in times))
 
 
 def _check_table(header: Fields, arrays: StoredArrays, roles: Roles, columns: list[str] | int) -> None:
@@ -315,6 +330,8 @@ def _plain(value: Any) -> Any:
     """A parameter as a JSON value; None for random generators and functions, which are not saved."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_plain(each) for each in value]
     return value if isinstance(value, bool | int | float | str) else None

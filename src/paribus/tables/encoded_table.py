@@ -16,6 +16,7 @@ from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.row_hash import canonical_order, hash_rows
 from paribus.tables.row_store import ColumnSummary, Rows
 from paribus.tables.table import Columns, Table
+from paribus.tables.time_parts import TimePartsOption
 
 RowNumbers = npt.NDArray[np.uint32]
 
@@ -153,13 +154,23 @@ class EncodedTable:
 
 
 def encode_table(
-    table: Any, contextual: Columns, behavioral: Columns | None, categorical: Columns | None
+    table: Any,
+    contextual: Columns,
+    behavioral: Columns | None,
+    categorical: Columns | None,
+    time_parts: TimePartsOption | None = None,
+    holidays: str | None = None,
 ) -> EncodedTable:
-    """Validates and encodes a table that is to be fitted. It is copied, so that the caller may change it afterwards."""
+    """Validates and encodes a table that is to be fitted. It is copied, so that the caller may change it afterwards.
+
+    Moments are numbers if `time_parts` is None.
+    """
     table = Table(table)
     roles = assign_roles(table, contextual, behavioral, categorical)
     encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
     context = encoding.encode(table, roles.contextual)
+    if time_parts is not None:
+        encoding = encoding.with_times(table, roles.contextual, context, time_parts, holidays)
     behavior = encode_behavior(table, roles.behavioral)
     _warn_about_empty_context(table, context, roles.contextual)
     _check_behavior(behavior, [table.name(position) for position in roles.behavioral])

@@ -13,7 +13,7 @@ from paribus._common.statistics import column_ranges, evenly
 from paribus._core import FeatureTable, RowIndex
 from paribus.methods.density import ColumnSupport
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
-from paribus.methods.surprise.forests import SampleDraws, StoredForests
+from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
 from paribus.methods.surprise.mixture import ConditionalColumn, find_support
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
@@ -46,9 +46,10 @@ class SurpriseModel:
         for feature in range(table.n_contextual, table.rows.shape[1]):
             target = np.ascontiguousarray(table.rows[:, feature])
             summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
-        ranges = [float(column_ranges(table.rows[:, [feature]])[0]) for feature in range(table.n_contextual)]
-        context, behavior = table.rows[:, : table.n_contextual], table.rows[:, table.n_contextual :]
-        others = [each.tolist() for each in choose_others(context, table.encoding.categorical, behavior)]
+        context = table.encoding.expand(table.rows[:, : table.n_contextual])
+        ranges = [float(column_ranges(context[:, [feature]])[0]) for feature in range(context.shape[1])]
+        behavior = table.rows[:, table.n_contextual :]
+        others = [each.tolist() for each in choose_others(context, table.encoding.feature_kinds, behavior)]
         self._take_over(table, settings, RowIndex(table.rows), np.array(ranges), summaries, others)
 
     def _take_over(
@@ -61,15 +62,17 @@ class SurpriseModel:
         others: list[list[int]],
     ) -> None:
         self._settings = settings
-        self._table, self._rows = table, table.rows
+        self._table, self._rows = table, _in_parts(table)
         self._index = index
         self._ranges, self._summaries = ranges, summaries
         self._n_reference = min(len(self._rows) - 1, MAX_REFERENCES)
         self._n_contextual, self._n_behavioral = len(ranges), len(summaries)
         self._context = self._rows[:, : self._n_contextual]
-        self._categorical = np.append(table.encoding.categorical, np.zeros(self._n_behavioral, dtype=np.uint8))
+        self._categorical = np.append(table.encoding.feature_kinds, np.zeros(self._n_behavioral, dtype=np.uint8))
         self._others = others
         """By behavioral feature: the others that it is judged by."""
+        columns = table.encoding.feature_columns
+        self._weights = 1.0 / np.bincount(columns)[columns]
         context = np.arange(self._n_contextual, dtype=np.uint16)
         self._given_context: list[ConditionalColumn] = []
         self._given_all: list[ConditionalColumn] = []
@@ -90,7 +93,7 @@ class SurpriseModel:
         """
         n_rows, n_columns = len(self._rows), len(self._columns)
         asked = Asked(self._rows, self._index.find_all(), n_threads)
-        draws = SampleDraws(find_originals(asked.fitted), self._settings.seed, n_threads)
+        draws = SampleDraws(find_originals(asked.fitted), self._settings.seed, n_threads, self._blocks())
         table = FeatureTable(self._rows, self._categorical)
         evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
         sample_of = []
@@ -122,6 +125,13 @@ class SurpriseModel:
             self._settings, n_rows, self._others, learned, self._verdict, self._ranges, self._summaries, forests
         )
         return state, self._judged(cells, self._table.places)
+
+    def _blocks(self) -> Positions | None:
+        """Blocks of time, of which a tree knows all rows or none; None if there are no moments."""
+        for place, times in enumerate(self._table.encoding.times):
+            if times is not None:
+                return time_blocks(self._table.rows[:, place])
+        return None
 
     @classmethod
     def recall(cls, table: EncodedTable, state: SurpriseState) -> SurpriseModel:
@@ -179,14 +189,15 @@ class SurpriseModel:
         return Judged(said.parts[rows], said.kinds[rows], np.exp(-cells.given_context[rows]), given_all)
 
     def _asked(self, rows: RowBatch) -> Asked:
-        values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
+        context = self._table.encoding.expand(rows.context)
+        values = np.ascontiguousarray(np.hstack([context, rows.behavior]))
         return Asked(values, self._table.held(rows.fitted), rows.n_threads)
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
         asked = self._asked(rows)
-        own = self._context[asked.fitted]
-        is_same = ((rows.context == own) | (np.isnan(rows.context) & np.isnan(own))).all(axis=1)
+        own, context = self._context[asked.fitted], asked.rows[:, : self._n_contextual]
+        is_same = ((context == own) | (np.isnan(context) & np.isnan(own))).all(axis=1)
         asked = replace(asked, is_elsewhere=(asked.fitted >= 0) & ~is_same)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):
@@ -202,7 +213,8 @@ class SurpriseModel:
         shape = (len(rows.context), self._n_reference)
         positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
         everybody = np.arange(len(self._context))
-        for row, (context, fitted) in enumerate(zip(rows.context, self._table.held(rows.fitted), strict=True)):
+        contexts = self._table.encoding.expand(rows.context)
+        for row, (context, fitted) in enumerate(zip(contexts, self._table.held(rows.fitted), strict=True)):
             found, near, _ = self._group(context, int(fitted))
             if len(found) < self._n_reference:
                 others = np.setdiff1d(everybody, np.append(found, fitted))
@@ -237,8 +249,11 @@ class SurpriseModel:
         different = is_category | ~(self._ranges > 0)
         apart[:, different] = others[:, different] != context[different]
         known = ~(np.isnan(others) | np.isnan(context))
-        counted = known.sum(axis=1)
-        return np.where(counted > 0, np.where(known, apart, 0.0).sum(axis=1) / np.maximum(counted, 1), 1.0)
+        # The parts of a moment count as one column.
+        weights = np.where(known, self._weights, 0.0)
+        counted = weights.sum(axis=1)
+        sums = np.where(known, apart * weights, 0.0).sum(axis=1)
+        return np.where(counted > 0, sums / np.where(counted > 0, counted, 1.0), 1.0)
 
     def reach(self) -> Floats:
         """The distances of the nearest and the farthest reference row, for some of the fitted rows."""
@@ -256,7 +271,7 @@ class SurpriseModel:
         findings = []
         for row in range(len(judged.partial)):
             percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])
-            neighbors, distances, weights = self._group(rows.context[row], int(asked.fitted[row]))
+            neighbors, distances, weights = self._group(asked.rows[row, : self._n_contextual], int(asked.fitted[row]))
             given_all = judged.cell_p_values_given_all
             verdicts = tuple(
                 CellVerdict(
@@ -279,3 +294,11 @@ class SurpriseModel:
                 )
             )
         return findings
+
+
+def _in_parts(table: EncodedTable) -> Floats:
+    """The rows of a table with moments in parts; the array itself if there are none."""
+    if not table.encoding.times:
+        return table.rows
+    context = table.encoding.expand(table.rows[:, : table.n_contextual])
+    return np.ascontiguousarray(np.hstack([context, table.rows[:, table.n_contextual :]]))

@@ -197,7 +197,7 @@ def _pack_tail(tail: TailMap) -> dict[str, Any]:
 
 def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> SurpriseState:
     """The state again, from parts that may have been tampered with."""
-    categorical, n_rows = table.encoding.categorical, table.n_rows
+    categorical, n_rows = table.encoding.feature_kinds, table.n_rows
     if table.order is None:
         raise DamagedError("order is missing")
     settings = SurpriseSettings(
@@ -227,7 +227,7 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
 def _unpack_forests(header: Fields, arrays: StoredArrays, table: EncodedTable, n_views: list[int]) -> StoredForests:
     # What is in these arrays is checked by the compiled part, which uses them.
     bins: list[Bytes] = []
-    for feature, is_category in enumerate(table.encoding.categorical):
+    for feature, is_category in enumerate(table.encoding.feature_kinds):
         bins.append(_list_of(arrays, f"bins_{feature}", np.uint8) if is_category else np.empty(0, dtype=np.uint8))
     bins += [np.empty(0, dtype=np.uint8)] * len(table.roles.behavioral)
     sample_of = header.get("samples", lambda value: isinstance(value, list) and len(value) == len(n_views))
