@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from paribus._common.arrays import Floats
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector
 from paribus.detectors.fitted_detector import warn_unscored
 from paribus.methods import surprise
 from paribus.methods.fitted import Fitted
-from paribus.methods.parameters import check_parameters
+from paribus.methods.interface import FittedMethod
+from paribus.methods.parameters import PAST, check_parameters
 from paribus.methods.surprise.model import SurpriseModel
+from paribus.methods.surprise.past import find_moments, judge_by_past
 from paribus.methods.surprise.state import SurpriseSettings
 from paribus.tables.encoded_table import encode_table
 from paribus.tables.table import Columns
@@ -46,6 +50,10 @@ class ConditionalSurprise(ContextualDetector):
         all columns of moments, a dict by column. With "auto", the parts that vary in the table and can be told apart.
     holidays : str, optional
         The country whose holidays count, as in "US" or "US-NY" (`pip install 'paribus[time]'`).
+    reference : "all" or "past"
+        What rows are judged by: all others, or with "past" only rows that came before, by the first contextual column
+        of moments. The table is taken in ten stretches of time, and each is judged by a fit to all before it; the
+        first has no scores. It takes about six times as long.
     n_trees : int
         The number of trees per forest. Trees come in pairs on disjoint halves of the rows, and each row is scored by
         the tree of each pair that has not seen it.
@@ -116,6 +124,7 @@ class ConditionalSurprise(ContextualDetector):
         categorical: Columns | None = None,
         time_parts: TimePartsOption = "auto",
         holidays: str | None = None,
+        reference: str = "all",
         n_trees: int = 64,
         max_features: int | float | str | None = 0.7,
         min_samples_leaf: int = 4,
@@ -131,6 +140,7 @@ class ConditionalSurprise(ContextualDetector):
         self.categorical = categorical
         self.time_parts = time_parts
         self.holidays = holidays
+        self.reference = reference
         self.n_trees = n_trees
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
@@ -171,13 +181,35 @@ class ConditionalSurprise(ContextualDetector):
         ).by_content()
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))
-        settings = SurpriseSettings(self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed)
-        model = SurpriseModel(table, settings)
+        by_past = self.reference == PAST
+        settings = SurpriseSettings(
+            self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed, by_past
+        )
+        if by_past:
+            find_moments(table)
+        latest = SurpriseModel(table, settings)
+        model: FittedMethod = latest
         with reporter(self.progress, n_rows, "Fitting") as tick:
-            state, judged = model.fit(n_threads, tick)
+            state, judged = latest.fit(n_threads, tick)
+        if by_past:
+            with reporter(self.progress, n_rows, "Judging by the past") as tick:
+                model, judged = judge_by_past(table, settings, latest, n_threads, tick)
         scores = self.method.total(judged.partial)
-        warn_unscored(scores)
+        if by_past:
+            _warn_without_past(scores)
+        else:
+            warn_unscored(scores)
         threshold = self.method.threshold(scores, self.contamination, self.false_alarms)
         seconds = time.perf_counter() - start
-        self._remember(Fitted(table, self.method, state, judged, model.reach(), threshold, seconds), model)
+        self._remember(Fitted(table, self.method, state, judged, latest.reach(), threshold, seconds), model)
         return self
+
+
+def _warn_without_past(scores: Floats) -> None:
+    if n_unscored := int(np.isnan(scores).sum()):
+        warnings.warn(
+            f"{n_unscored:,} of the {len(scores):,} rows have no score, because they are the first in time and have no "
+            "past to be judged by, or have no moment or no behavior",
+            UserWarning,
+            stacklevel=3,
+        )

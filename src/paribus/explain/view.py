@@ -70,7 +70,8 @@ class FittedView:
         for feature, (position, codes) in enumerate(zip(roles.contextual, table.encoding.codes, strict=True)):
             numbers = table.column(feature) if codes is None else None
             form = ColumnFormat.fit(original, position, numbers)
-            context.append(ContextColumn(original.name(position), form, table.context_summary(feature), codes))
+            times = table.encoding.times[feature] if table.encoding.times else None
+            context.append(ContextColumn(original.name(position), form, table.context_summary(feature), codes, times))
         return cls(
             store=table,
             context=context,

@@ -44,6 +44,8 @@ class SurpriseSettings:
     min_samples_leaf: int
     max_samples: int
     seed: int
+    by_past: bool = False
+    """Whether rows are judged by earlier rows alone."""
 
     def of_forest(self, n_features: int) -> ForestSettings:
         """How a forest over so many features is grown."""
@@ -87,6 +89,7 @@ def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
         "min_samples_leaf": int(settings.min_samples_leaf),
         "max_samples": int(settings.max_samples),
         "seed": int(settings.seed),
+        "by_past": settings.by_past,
         "others": state.others,
         "learned": [_pack_learned(learned) for learned in state.learned],
         "ranges": state.ranges.tolist(),
@@ -206,7 +209,10 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
         header.whole("min_samples_leaf", 1, 2**31 - 1),
         header.whole("max_samples", 1, 2**31 - 1),
         header.whole("seed", 0, 2**31 - 1),
+        header.flag("by_past"),
     )
+    if settings.by_past and not any(table.encoding.times):
+        raise DamagedError("by_past is not what it should be")
     n_behavioral = len(table.roles.behavioral)
     n_columns = n_behavioral * (2 if n_behavioral > 1 else 1)
     chosen = header.get("others", lambda value: _are_others(value, n_behavioral))
