@@ -335,8 +335,10 @@ private:
 class Samples {
 public:
     Samples(const Input<std::uint8_t, 1> &usable, const std::optional<Input<std::int64_t, 1>> &originals,
-            std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed, std::size_t n_threads) {
+            std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed, std::size_t n_threads,
+            const std::optional<Input<std::uint64_t, 1>> &keys) {
         const std::size_t n_rows = usable.shape(0);
+        require(!keys || keys->shape(0) == n_rows, "keys: one per row");
         require(!originals || originals->shape(0) == n_rows, "originals: one per row");
         for (std::size_t row = 0; originals && row < n_rows; ++row) {
             const std::int64_t original = originals->data()[row];
@@ -347,9 +349,9 @@ public:
         require(n_sample >= 1 && 2 * n_sample <= n_usable, "n_sample: at least 1, and at most half the rows");
         require(n_pairs >= 1 && n_pairs <= 10000, "1 to 10,000 pairs");
         const nb::gil_scoped_release released;
-        samples_ = std::make_shared<paribus::TreeSamples>(n_rows, usable.data(),
-                                                          originals ? originals->data() : nullptr, n_pairs, n_sample,
-                                                          seed, n_threads);
+        samples_ = std::make_shared<paribus::TreeSamples>(
+            n_rows, usable.data(), originals ? originals->data() : nullptr, keys ? keys->data() : nullptr, n_pairs,
+            n_sample, seed, n_threads);
     }
 
     static Samples stored(std::size_t n_rows, const Input<std::uint32_t, 1> &rows, const Input<std::uint32_t, 1> &ends) {
@@ -712,8 +714,8 @@ NB_MODULE(_core, m) {
 
     nb::class_<Samples>(m, "Samples", "The samples of pairs of trees, which have no row in common.")
         .def(nb::init<const Input<std::uint8_t, 1> &, const std::optional<Input<std::int64_t, 1>> &, std::size_t,
-                      std::size_t, std::uint64_t, std::size_t>(),
-             "usable"_a, "originals"_a, "n_pairs"_a, "n_sample"_a, "seed"_a, "n_threads"_a = 1)
+                      std::size_t, std::uint64_t, std::size_t, const std::optional<Input<std::uint64_t, 1>> &>(),
+             "usable"_a, "originals"_a, "n_pairs"_a, "n_sample"_a, "seed"_a, "n_threads"_a = 1, "keys"_a = nb::none())
         .def_static("stored", &Samples::stored, "n_rows"_a, "rows"_a, "ends"_a,
                     "The same again from what `arrays` gave.")
         .def("arrays", &Samples::arrays, "The rows of one sample after the other, and where each ends.");

@@ -33,6 +33,7 @@ void for_each_row(const AskedRows &rows, const LeafFinder &forest, std::size_t n
         return [&, scratch, use = make_use()](std::size_t begin, std::size_t end) {
             forest.find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
             for (std::size_t row = begin; row < end; ++row) {
+                prefetch_later(rows, forest, scratch->leaves.data(), begin, end, row);
                 use(row, scratch->distribution.gather(forest, rows.fitted[row], scratch->leaves.data() + row - begin,
                                                       end - begin, scratch->finding));
             }
@@ -69,6 +70,17 @@ WeightedSteps Distribution::gather(const LeafFinder &forest, std::int64_t fitted
     std::fill(steps_.data() + n_, steps_.data() + n_lots * WeightedSteps::lot, steps_[0]);
     std::fill(weights_.data() + n_, weights_.data() + n_lots * WeightedSteps::lot, 0.0f);
     return {steps_.data(), weights_.data(), n_lots * WeightedSteps::lot};
+}
+
+void prefetch_later(const AskedRows &rows, const LeafFinder &forest, const TableTree::Leaf *leaves, std::size_t begin,
+                    std::size_t end, std::size_t row) {
+    // Memory answers while so many rows are processed.
+    constexpr std::size_t ahead = 2;
+    const std::size_t later = row + ahead;
+    if (later >= end) return;
+    for (std::size_t pair = 0; pair < forest.n_pairs(); ++pair) {
+        forest.prefetch(pair, rows.fitted[later], leaves[pair * (end - begin) + later - begin]);
+    }
 }
 
 void for_each_block(std::size_t n_rows, std::size_t n_threads, const Tick &on_tick,

@@ -25,6 +25,12 @@ private:
     std::vector<float> weights_;
 };
 
+/// Fetches the members of leaves of a row that comes after `row`.
+///
+/// @param leaves of rows `begin` to `end`: [pair][row - begin]
+void prefetch_later(const AskedRows &rows, const LeafFinder &forest, const TableTree::Leaf *leaves, std::size_t begin,
+                    std::size_t end, std::size_t row);
+
 /// Rows are processed in blocks of so many: these go down one tree before the next is fetched from memory.
 inline constexpr std::size_t rows_per_block = 2048;
 

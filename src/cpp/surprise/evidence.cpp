@@ -198,6 +198,7 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
                 }
                 for (std::size_t v = 0; v < n_views; ++v) {
                     const SmoothView &view = views[v];
+                    prefetch_later(rows, *view.forest, scratch->leaves[v].data(), begin, end, row);
                     leaves[v] = scratch->leaves[v].data() + row - begin;
                     const WeightedSteps distribution = scratch->distribution.gather(
                         *view.forest, rows.fitted[row], leaves[v], stride, scratch->finding[v]);

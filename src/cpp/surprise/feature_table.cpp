@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "surprise/threshold.hpp"
+
 namespace paribus {
 
 namespace {
@@ -34,7 +36,10 @@ void rank_numbers(FeatureTable::Column &column, std::size_t n_rows) {
         const auto [value, row] = order[place];
         if (place > 0 && value != order[place - 1].value) {
             ++rank;
-            const bool is_full = n_distinct <= usable_bins || place * usable_bins >= (bin + 1) * order.size();
+            // A bin waits for a threshold of 32 bits, but not for long.
+            const std::size_t reached = place * usable_bins, full = (bin + 1) * order.size();
+            const bool is_full = n_distinct <= usable_bins || reached >= full + order.size() / 8 ||
+                                 (reached >= full && is_single(threshold_between(order[place - 1].value, value)));
             if (rank > begun && is_full && bin + 1 < usable_bins) {
                 ++bin;
                 begun = rank;

@@ -34,6 +34,7 @@ public:
     struct Scratch {
         std::vector<std::uint8_t> has_missing;
         std::vector<const TableTree *> trees;
+        std::vector<float> rounded;
         std::vector<std::int32_t> steps;
     };
 
@@ -50,6 +51,9 @@ public:
     /// by lots of `step_lot`: what follows the leaf is there, too.
     virtual const std::int32_t *members(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf,
                                         const Scratch &scratch) const = 0;
+
+    /// Fetches what `members` will give.
+    virtual void prefetch(std::size_t, std::int64_t, const TableTree::Leaf &) const {}
 
     static constexpr std::size_t step_lot = 8;
 };

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "common/checksum.hpp"
+#include "surprise/threshold.hpp"
 
 namespace paribus {
 
@@ -163,12 +164,11 @@ std::vector<std::uint8_t> PackedForest::pack(const FeatureKinds &kinds, const st
             nodes.push_back(node.left);
             nodes.push_back(node.left + 1);
             auto question = static_cast<std::uint16_t>(slot_of[node.feature] << slot_shift | node.missing_left);
-            const auto as_float = static_cast<float>(node.threshold);
             if (node.is_categorical) {
                 question |= categorical;
                 thresholds.push_back(static_cast<std::uint32_t>(node.threshold));
-            } else if (static_cast<double>(as_float) == node.threshold) {
-                thresholds.push_back(std::bit_cast<std::uint32_t>(as_float));
+            } else if (is_single(node.threshold)) {
+                thresholds.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(node.threshold)));
             } else {
                 question |= exact;
                 thresholds.push_back(static_cast<std::uint32_t>(exact_thresholds.size()));

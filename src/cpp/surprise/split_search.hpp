@@ -1,12 +1,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "surprise/table_tree.hpp"
+#include "surprise/threshold.hpp"
 
 namespace paribus {
 
@@ -63,14 +63,6 @@ private:
     std::int64_t smallest_ = 1;
     double mean_ = 0.0, gain_ = 0.0, bar_ = least * screen;
 };
-
-/// Halfway between two values, as a 32-bit number where one lies between them: never the higher one, which goes right.
-inline double threshold_between(double low, double high) {
-    const double middle = low + 0.5 * (high - low);
-    const double rounded = std::fabs(middle) < 3e38 ? static_cast<double>(static_cast<float>(middle)) : middle;
-    if (low <= rounded && rounded < high) return rounded;
-    return middle < high ? middle : low;
-}
 
 /// The rows of a node that have the same category.
 struct CategoryGroup {

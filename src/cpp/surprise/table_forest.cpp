@@ -11,6 +11,17 @@
 
 namespace paribus {
 
+namespace {
+
+/// The lowest 32-bit number that is not below a number.
+float rounded_up(double value) {
+    const auto nearest = static_cast<float>(value);
+    return static_cast<double>(nearest) < value ? std::nextafter(nearest, std::numeric_limits<float>::infinity())
+                                                : nearest;
+}
+
+}  // namespace
+
 TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, const TargetColumn &target,
                          const TreeParameters &parameters, std::uint64_t seed, std::size_t n_threads,
                          const Tick &on_tick)
@@ -79,15 +90,26 @@ void TableForest::find_leaves(const AskedRows &rows, std::size_t begin, std::siz
     const std::size_t n = end - begin, n_features = kinds_.n_features();
     scratch.has_missing.resize(std::max(n, scratch.has_missing.size()));
     scratch.trees.resize(std::max(n, scratch.trees.size()));
+    bool has_missing = false;
     for (std::size_t row = begin; row < end; ++row) {
         const double *values = rows.features + row * n_features;
         scratch.has_missing[row - begin] =
             std::any_of(values, values + n_features, [](double value) { return value != value; });
+        has_missing |= scratch.has_missing[row - begin] != 0;
+    }
+    if (!has_missing) {
+        scratch.rounded.resize(n * n_features);
+        std::transform(rows.features + begin * n_features, rows.features + end * n_features, scratch.rounded.begin(),
+                       rounded_up);
     }
     // All rows through one tree before the next, so that it stays near the processor.
     for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
         for (std::size_t row = begin; row < end; ++row) {
             scratch.trees[row - begin] = &trees_[samples_.unseen_tree(pair, rows.fitted[row])];
+        }
+        if (!has_missing && trees_[2 * pair].is_narrow() && trees_[2 * pair + 1].is_narrow()) {
+            TableTree::find_narrow(scratch.trees.data(), scratch.rounded.data(), n_features, n, leaves + pair * n);
+            continue;
         }
         TableTree::find(kinds_, scratch.trees.data(), rows.features + begin * n_features, scratch.has_missing.data(), n,
                         leaves + pair * n);

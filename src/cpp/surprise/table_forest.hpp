@@ -30,6 +30,10 @@ public:
         return members_[samples_.unseen_tree(pair, fitted)].data() + leaf.first;
     }
 
+    void prefetch(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf) const override {
+        __builtin_prefetch(members_[samples_.unseen_tree(pair, fitted)].data() + leaf.first);
+    }
+
 private:
     const FeatureKinds &kinds_;
     const TreeSamples &samples_;

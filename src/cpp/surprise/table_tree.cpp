@@ -221,6 +221,18 @@ TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters
     nodes_.shrink_to_fit();
     leaves_.resize(nodes_.size());
     leaves_.shrink_to_fit();
+    make_narrow();
+}
+
+void TableTree::make_narrow() {
+    const auto fits = [](const Node &node) {
+        return !node.is_categorical && is_single(node.threshold);
+    };
+    if (nodes_.size() > 0xffff || !std::all_of(nodes_.begin(), nodes_.end(), fits)) return;
+    narrow_.reserve(nodes_.size());
+    for (const Node &node : nodes_) {
+        narrow_.push_back({static_cast<float>(node.threshold), static_cast<std::uint16_t>(node.left), node.feature});
+    }
 }
 
 void TableTree::thin_out_leaves() {
@@ -283,6 +295,38 @@ void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *tre
         }
     }
     for (std::size_t i = 0; i < n_rows; ++i) leaves[i] = trees[i]->leaves_[places[i]];
+}
+
+void TableTree::find_narrow(const TableTree *const *trees, const float *rows, std::size_t n_features,
+                            std::size_t n_rows, Leaf *leaves) {
+    for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
+        // The last rows are joined by copies of the first.
+        const float *values[side_by_side];
+        const NarrowNode *nodes[side_by_side];
+        std::uint32_t places[side_by_side] = {};
+        const std::size_t n = std::min(side_by_side, n_rows - begin);
+        for (std::size_t i = 0; i < side_by_side; ++i) {
+            const std::size_t row = begin + (i < n ? i : 0);
+            nodes[i] = trees[row]->narrow_.data();
+            values[i] = rows + row * n_features;
+        }
+        const auto step = [&](std::size_t i) {
+            const NarrowNode node = nodes[i][places[i]];
+            places[i] = std::uint32_t{node.left} + !(values[i][node.feature] <= node.threshold);
+        };
+        for (bool moved = true; moved;) {
+            for (std::size_t level = 0; level < 3; ++level) {
+                for (std::size_t i = 0; i < side_by_side; ++i) step(i);
+            }
+            moved = false;
+            for (std::size_t i = 0; i < side_by_side; ++i) {
+                const std::uint32_t last = places[i];
+                step(i);
+                moved |= places[i] != last;
+            }
+        }
+        for (std::size_t i = 0; i < n; ++i) leaves[begin + i] = trees[begin + i]->leaves_[places[i]];
+    }
 }
 
 void TableTree::find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,

@@ -10,20 +10,20 @@ namespace paribus {
 
 namespace {
 
-/// Draws two samples of `n` rows each that have none in common, both in ascending order.
-void draw(const std::vector<std::uint32_t> &rows, std::size_t n, Random &random, std::vector<std::uint32_t> &first,
+/// A row, and a random number for it that has the same bits wherever the row is.
+using Lot = std::pair<std::uint64_t, std::uint32_t>;
+
+/// Draws two samples of `n` rows each that have none in common, both in ascending order: those with the lowest numbers,
+/// and those with the next.
+void draw(std::vector<Lot> &lots, std::size_t n, std::vector<std::uint32_t> &first,
           std::vector<std::uint32_t> &second) {
-    first.reserve(n);
-    second.reserve(n);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::size_t place = random.below(rows.size() - i);
-        const std::size_t first_needs = n - first.size(), second_needs = n - second.size();
-        if (place < first_needs) {
-            first.push_back(rows[i]);
-        } else if (place < first_needs + second_needs) {
-            second.push_back(rows[i]);
-        }
-    }
+    const auto middle = lots.begin() + static_cast<std::ptrdiff_t>(n);
+    const auto end = middle + static_cast<std::ptrdiff_t>(n);
+    std::nth_element(lots.begin(), middle, lots.end());
+    std::nth_element(middle, end, lots.end());
+    for (auto it = lots.begin(); it != end; ++it) (it < middle ? first : second).push_back(it->second);
+    std::sort(first.begin(), first.end());
+    std::sort(second.begin(), second.end());
 }
 
 /// Adds the copies of the rows of a sample; in ascending order again.
@@ -42,7 +42,8 @@ void add_copies(std::vector<std::uint32_t> &sample,
 }  // namespace
 
 TreeSamples::TreeSamples(std::size_t n_rows, const std::uint8_t *usable, const std::int64_t *originals,
-                         std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed, std::size_t n_threads)
+                         const std::uint64_t *keys, std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed,
+                         std::size_t n_threads)
     : n_rows_(n_rows), n_words_((n_rows + 63) / 64), samples_(2 * n_pairs), seen_(n_pairs * n_words_) {
     std::vector<std::uint32_t> drawn_from;
     // Of originals, in the order of these.
@@ -60,11 +61,13 @@ TreeSamples::TreeSamples(std::size_t n_rows, const std::uint8_t *usable, const s
     for_each_item(
         n_pairs, n_threads,
         [&](const std::atomic<bool> &) {
-            return [&](std::size_t pair) {
-                // A stream for each pair, so that threads need not take turns.
-                Random random(Random(seed)() + pair);
-                random = Random(random());
-                draw(drawn_from, n_sample, random, samples_[2 * pair], samples_[2 * pair + 1]);
+            return [&, lots = std::vector<Lot>()](std::size_t pair) mutable {
+                const std::uint64_t of_pair = Random(Random(seed)() + pair)();
+                lots.clear();
+                for (const std::uint32_t row : drawn_from) {
+                    lots.emplace_back(Random(of_pair ^ (keys == nullptr ? row : keys[row]))(), row);
+                }
+                draw(lots, n_sample, samples_[2 * pair], samples_[2 * pair + 1]);
                 for (std::size_t i = 0; i < 2; ++i) add_copies(samples_[2 * pair + i], copies);
                 mark(pair);
             };

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus.tables.encoding import ContextEncoding, encode_behavior
 from paribus.tables.roles import Roles, assign_roles
-from paribus.tables.row_hash import canonical_order, hash_rows
+from paribus.tables.row_hash import Hashes, canonical_order, hash_rows
 from paribus.tables.row_store import ColumnSummary, Rows
 from paribus.tables.table import Columns, Table
 from paribus.tables.time_parts import TimePartsOption
@@ -135,15 +135,18 @@ class EncodedTable:
         """The positions in the caller's table of rows of `rows`; -1 for -1."""
         return held if self.order is None else np.where(held >= 0, self.order[held].astype(np.int64), -1)
 
+    def row_hashes(self) -> Hashes:
+        """A hash of each row of `rows`, categories by what they are called."""
+        columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(self.rows.shape[1])]
+        named = [None if codes is None else list(codes) for codes in self.encoding.codes]
+        return hash_rows(columns, [*named, *[None] * len(self.roles.behavioral)])
+
     def by_content(self) -> EncodedTable:
-        """The same table with its rows in the order of their values, categories by what they are called.
+        """The same table with its rows in an order that depends on their values alone, and is random otherwise.
 
         What is drawn from them by position then does not depend on the order in which they came.
         """
-        columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(self.rows.shape[1])]
-        named = [None if codes is None else list(codes) for codes in self.encoding.codes]
-        hashes = hash_rows(columns, [*named, *[None] * len(self.roles.behavioral)])
-        order = canonical_order(hashes, self.rows)
+        order = canonical_order(self.row_hashes(), self.rows)
         # Minus zero becomes zero, which it equals.
         rows = self.rows[order] + 0.0
         columns = self.n_columns if self.names is None else self.names

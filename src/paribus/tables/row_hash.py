@@ -71,8 +71,28 @@ def hash_rows(columns: Sequence[Floats], categories: Sequence[Sequence[Hashable]
     return hashes
 
 
+def row_keys(hashes: Hashes) -> Hashes:
+    """Random numbers by which rows are drawn: they depend on the row's hash, and for equal rows on their number.
+
+    >>> keys = row_keys(np.array([7, 3, 7], dtype=np.uint64))
+    >>> len(set(keys.tolist())), keys[1] == row_keys(np.array([3, 5], dtype=np.uint64))[0]
+    (3, np.True_)
+    """
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    numbers = np.arange(len(hashes))
+    is_new = np.append(True, ordered[1:] != ordered[:-1])
+    occurrences = numbers - np.maximum.accumulate(np.where(is_new, numbers, 0))
+    keys = np.empty_like(hashes)
+    keys[order] = mix(ordered ^ mix(occurrences.astype(np.uint64)))
+    return keys
+
+
 def canonical_order(hashes: Hashes, *parts: Floats) -> Positions:
-    """The order of rows by their hashes, and of unequal rows with equal hashes by their values.
+    """The order of rows by their keys, which is random, but depends on nothing but their values.
+
+    The first rows in it are a sample, which hardly changes with a single row of the table. Of unequal rows with equal
+    hashes, the values decide which has which key.
 
     Parameters
     ----------
@@ -84,12 +104,15 @@ def canonical_order(hashes: Hashes, *parts: Floats) -> Positions:
     Returns
     -------
     array
-        The position of each row in this order; of equal rows, those that come first are first.
+        The position of each row in this order.
 
     Examples
     --------
-    >>> canonical_order(np.array([7, 7, 3], dtype=np.uint64), np.array([[2.0], [1.0], [5.0]]))
-    array([2, 1, 0])
+    >>> rows = np.array([[2.0], [1.0], [5.0]])
+    >>> order = canonical_order(np.array([7, 7, 3], dtype=np.uint64), rows)
+    >>> again = canonical_order(np.array([3, 7, 7], dtype=np.uint64), rows[::-1])
+    >>> bool((rows[order] == rows[::-1][again]).all())
+    True
     """
 
     def take(positions: Positions) -> Floats:
@@ -107,7 +130,7 @@ def canonical_order(hashes: Hashes, *parts: Floats) -> Positions:
         begin, end = np.searchsorted(ordered, shared, "left"), np.searchsorted(ordered, shared, "right")
         some = order[begin:end]
         order[begin:end] = some[np.lexsort(take(some).T[::-1])]
-    return order
+    return order[np.argsort(row_keys(ordered), kind="stable")]
 
 
 def _equal(some: Floats, others: Floats) -> npt.NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from paribus._common.arrays import Floats, Positions
 from paribus._core import FeatureKinds, Samples
 from paribus.methods.surprise.views import Bytes, ForestSettings
 from paribus.tables.encoded_table import RowNumbers
-from paribus.tables.row_hash import mix
+from paribus.tables.row_hash import Hashes, mix
 
 # Where moments are context, rows are sampled in so many blocks of time.
 N_BLOCKS = 64
@@ -46,8 +46,10 @@ class StoredForests:
 class SampleDraws:
     """Draws samples: once for all columns that have values in the same rows."""
 
-    def __init__(self, originals: Positions, seed: int, n_threads: int, blocks: Positions | None = None) -> None:
-        self._originals, self._seed, self._n_threads = originals, seed, n_threads
+    def __init__(
+        self, originals: Positions, keys: Hashes, seed: int, n_threads: int, blocks: Positions | None = None
+    ) -> None:
+        self._originals, self._keys, self._seed, self._n_threads = originals, keys, seed, n_threads
         self._blocks = blocks
         """By row: rows of one block are in one sample of a pair, or in none; None if there are no blocks."""
         self._places: dict[bytes, int] = {}
@@ -62,9 +64,9 @@ class SampleDraws:
             flags = usable.astype(np.uint8)
             self._places[key] = len(self.drawn)
             self.drawn.append(
-                Samples(flags, self._originals, settings.n_pairs, n_sample, self._seed, self._n_threads)
+                Samples(flags, self._originals, settings.n_pairs, n_sample, self._seed, self._n_threads, self._keys)
                 if self._blocks is None
-                else draw_blocks(self._blocks, usable, settings.n_pairs, n_sample, self._seed)
+                else draw_blocks(self._blocks, self._keys, usable, settings.n_pairs, n_sample, self._seed)
             )
         return self._places[key]
 
@@ -86,7 +88,9 @@ def time_blocks(moments: Floats) -> Positions | None:
     return None if len(np.unique(blocks[known])) < MIN_BLOCKS else blocks
 
 
-def draw_blocks(blocks: Positions, usable: npt.NDArray[np.bool_], n_pairs: int, n_sample: int, seed: int) -> Samples:
+def draw_blocks(
+    blocks: Positions, keys: Hashes, usable: npt.NDArray[np.bool_], n_pairs: int, n_sample: int, seed: int
+) -> Samples:
     """Pairs of samples without a common block, each of at most so many rows."""
     rows = np.flatnonzero(usable)
     distinct, place, counts = np.unique(blocks[rows], return_inverse=True, return_counts=True)
@@ -100,7 +104,7 @@ def draw_blocks(blocks: Positions, usable: npt.NDArray[np.bool_], n_pairs: int, 
         for side in range(2):
             own = rows[np.minimum(half, 1)[place] == side]
             if len(own) > n_sample:
-                own = np.sort(own[np.argsort(mix(own.astype(np.uint64) ^ key), kind="stable")[:n_sample]])
+                own = np.sort(own[np.argsort(mix(keys[own] ^ key), kind="stable")[:n_sample]])
             taken.append(own.astype(np.uint32))
     ends = np.cumsum([len(each) for each in taken]).astype(np.uint32)
     return Samples.stored(len(usable), np.concatenate(taken), ends)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
-from paribus._common.statistics import evenly, reach
+from paribus._common.statistics import reach
 from paribus._core import FeatureKinds, FeatureTable, Samples, Target, column_evidence
 from paribus.methods.density import ColumnSupport, Density, RangeMap, student_cumulative
 from paribus.methods.surprise.calibration import TailMap
@@ -126,8 +126,8 @@ class ConditionalColumn:
 
         for place, view in enumerate(self._views):
             view.grow(table, samples, settings, seed, asked.n_threads, ticker(place, settings.n_pairs))
-            view.measure(asked.take(evenly(known, MAX_ROWS_FOR_A_MEDIAN)))
-        some = evenly(known, MAX_ROWS_FOR_WIDTHS)
+            view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
+        some = known[:MAX_ROWS_FOR_WIDTHS]
         smoothing = choose_smoothing(
             target[some], [view.atoms(asked.take(some)) for view in self._views], target[known]
         )
@@ -135,7 +135,7 @@ class ConditionalColumn:
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
         told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
         raw, surprises = self._look(told, target)
-        shares = fit_shares(surprises[:, evenly(known, MAX_ROWS_FOR_SHARES)])
+        shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
         tail = TailMap.fit(raw, float(np.log(len(known))))
@@ -146,7 +146,7 @@ class ConditionalColumn:
             smoothing,
             tail,
             self._find_ranges(
-                asked.take(evenly(known, MAX_ROWS_FOR_RANGES)), target[evenly(known, MAX_ROWS_FOR_RANGES)]
+                asked.take(known[:MAX_ROWS_FOR_RANGES]), target[known[:MAX_ROWS_FOR_RANGES]]
             ),
             trend,
         )
@@ -201,7 +201,7 @@ class ConditionalColumn:
     def _fit_trend(self, categorical: npt.NDArray[np.uint8], target: Floats, known: Positions) -> TrendTarget | None:
         """The trend of the column; None if it follows the trend exactly, so that there are no distances to predict."""
         near = np.clip(target, *self._whole.limits)
-        used = evenly(known, MAX_TREND_ROWS)
+        used = known[:MAX_TREND_ROWS]
         line, leverage = fit_trend(self._rows[used][:, self.features], categorical[self.features], near[used])
         leverage = Leverage(used[leverage.rows].astype(np.uint32), leverage.divisors)
         unlimited = TrendTarget(line, leverage, (-np.inf, np.inf))

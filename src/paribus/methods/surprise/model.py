@@ -20,6 +20,7 @@ from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, Sur
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.row_hash import row_keys
 
 N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
@@ -30,8 +31,8 @@ NEGLIGIBLE = 1e-12
 class SurpriseModel:
     """Holds the distribution of each behavioral feature given the context, and given all other features.
 
-    Samples are drawn by position and sums depend on the order of their terms. Rows are therefore held in an order that
-    depends on their values alone; positions that go in and out are those of the caller's table.
+    Sums depend on the order of their terms. Rows are therefore held in an order that depends on their values alone, and
+    is random otherwise: the first of them are a sample. Positions that go in and out are those of the caller's table.
 
     Parameters
     ----------
@@ -93,7 +94,8 @@ class SurpriseModel:
         """
         n_rows, n_columns = len(self._rows), len(self._columns)
         asked = Asked(self._rows, self._index.find_all(), n_threads)
-        draws = SampleDraws(find_originals(asked.fitted), self._settings.seed, n_threads, self._blocks())
+        keys = row_keys(self._table.row_hashes())
+        draws = SampleDraws(find_originals(asked.fitted), keys, self._settings.seed, n_threads, self._blocks())
         table = FeatureTable(self._rows, self._categorical)
         evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
         sample_of = []

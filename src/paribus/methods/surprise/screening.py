@@ -8,7 +8,6 @@ from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats
-from paribus._common.statistics import evenly
 from paribus.methods.surprise.trend import fit_trend
 from paribus.methods.surprise.views import pull_in
 
@@ -35,7 +34,7 @@ def choose_others(
     Parameters
     ----------
     context, behavior : arrays
-        [row][feature]
+        [row][feature]; the first rows stand for all of them.
     categorical : array
         By contextual feature: 1 if it is categorical.
     max_others : int
@@ -57,8 +56,7 @@ def choose_others(
     n_features = behavior.shape[1]
     if n_features - 1 <= max_others:
         return [np.delete(np.arange(n_features), feature) for feature in range(n_features)]
-    some = evenly(np.arange(len(behavior)), MAX_ROWS)
-    ranks = _residual_ranks(context[some], categorical, behavior[some])
+    ranks = _residual_ranks(context[:MAX_ROWS], categorical, behavior[:MAX_ROWS])
     # One thread and whole numbers: the same sums on every machine.
     with threadpool_limits(1):
         sums = ranks.T @ ranks

@@ -86,7 +86,7 @@ def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) 
     array([300.])
     """
     known = np.flatnonzero(~np.isnan(target))
-    used = known[:: -(-len(known) // MAX_ROWS)]
+    used = known[:MAX_ROWS]
     some = rows[used]
     design = _Design(some, categorical)
     with threadpool_limits(1):

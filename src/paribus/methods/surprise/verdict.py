@@ -12,7 +12,6 @@ import numpy.typing as npt
 from scipy.special import gammaincc
 
 from paribus._common.arrays import Floats
-from paribus._common.statistics import evenly
 from paribus.methods.interface import KIND_NAMES
 from paribus.methods.null import ScoreNull
 from paribus.methods.surprise.calibration import TailMap
@@ -149,7 +148,7 @@ class Verdict:
         n_rows, n_features = cells.given_context.shape
         limit = float(np.log(n_rows))
         # Enough rows for the maps and shares; all of them tell what a score is worth.
-        sample = cells.take(evenly(np.arange(n_rows), MAX_ROWS_FOR_SHARES))
+        sample = cells.take(slice(MAX_ROWS_FOR_SHARES))
         fills: dict[str, Floats] = {}
         sum_maps: dict[str, TailMap] = {}
         for name, values in _sums(sample).items():
