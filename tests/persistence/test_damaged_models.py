@@ -47,7 +47,9 @@ def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) ->
     with pytest.raises(ValueError, match=r"was saved by a newer paribus \(9.1\)"):
         load(model)
     write_members(model, with_header(members_of(saved), version=1))
-    with pytest.raises(ValueError, match=r"^m.paribus is a model of version 1, which this paribus no longer reads: fit"):
+    with pytest.raises(
+        ValueError, match=r"^m.paribus is a model of version 1, which this paribus no longer reads: fit"
+    ):
         load(model)
     with pytest.raises(IsADirectoryError, match=r"is a folder"):
         load(model.parent)
@@ -169,7 +171,9 @@ def test_changes_by_hand_are_errors(model: Path, saved: bytes) -> None:
         with_header(members, digest=None),
     ):
         write_unsealed(model, changed)
-        with pytest.raises(ValueError, match=r"^m.paribus is damaged: [a-z ]* (after it was|that were|as it was) saved$"):
+        with pytest.raises(
+            ValueError, match=r"^m.paribus is damaged: [a-z ]* (after it was|that were|as it was) saved$"
+        ):
             load(model)
     # The order of the parts does not matter.
     write_unsealed(model, {name: members[name] for name in reversed(members)})

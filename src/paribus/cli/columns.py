@@ -34,7 +34,7 @@ class ChosenColumns:
                 raise ValueError(f"column '{typed.id}' names the rows, so it cannot be contextual or behavioral")
             texts.append(typed.id)
         wanted = None if self.behavioral is None else [*self.contextual, *self.behavioral, *texts]
-        return Wanted(wanted, frozenset(self.behavioral or []), frozenset(texts), strict=True)
+        return Wanted(wanted, frozenset(self.behavioral or []), frozenset(texts), frozenset(self.contextual), True)
 
 
 def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:

@@ -193,7 +193,8 @@ def score(
     _note_missing(table, names)
     start = time.perf_counter()
     rows = _with_all_columns(detector, table.columns)
-    partial = detector.partial_scores(rows)
+    with warnings_as_notes():
+        partial = detector.partial_scores(rows)
     total = detector.method.total(np.column_stack(list(partial.values())))
     scores = RowScores(total, partial, detector.threshold_, *_row_labels(table, id))
     summary = Summary.of(scores, top)
@@ -225,6 +226,8 @@ def _score_large(
         check(first)
         stream = stream.mapped(lambda columns: _with_all_columns(detector, columns))
         found = score_stream(detector, stream, id, out, top, _wants_bar())
+    with warnings_as_notes():
+        detector.warn_outside()
     summary = Summary.of_stream(found)
     explanations = detector.explain_all(top, rows=found.rows) if len(found.scores) else []
     _note_unscored(summary)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from paribus.io.reading import Choose, ReadTable, TableStream, TextOptions
 
+DateOrder = StrEnum("DateOrder", {order.upper(): order for order in ("dmy", "mdy", "ymd")})
+DecimalSign = StrEnum("DecimalSign", {sign.upper(): sign for sign in ("point", "comma")})
 # The spelling of None on the command line.
 NONE = "none"
 
@@ -29,6 +31,8 @@ class Source:
     header: bool | None
     encoding: str | None
     missing: list[str]
+    date_order: str | None = None
+    decimal: str | None = None
 
     def read(self, choose: Choose) -> ReadTable:
         """Reads the chosen columns."""
@@ -48,7 +52,9 @@ class Source:
         from paribus.io.reading import TextOptions
 
         separator = "\t" if self.separator in ("tab", r"\t") else self.separator
-        return TextOptions(separator, self.header, self.encoding, frozenset(self.missing))
+        return TextOptions(
+            separator, self.header, self.encoding, frozenset(self.missing), self.date_order, self.decimal
+        )
 
 
 def source(
@@ -83,9 +89,26 @@ def source(
             "Empty values are always missing, and among numbers also NA, N/A, NaN, null, none, nil, '-', '?' and '.'.",
         ),
     ] = None,
+    date_order: Annotated[
+        DateOrder | None,
+        typer.Option(help="The order of day, month and year in dates such as 01/02/2020.  [default: auto-detected]"),
+    ] = None,
+    decimal: Annotated[
+        DecimalSign | None,
+        typer.Option(help="What comes before decimals, in columns where it is not evident.  [default: auto-detected]"),
+    ] = None,
 ) -> Source:
     """The source of the table."""
-    return Source(file, sql, separator, header, encoding, missing or [])
+    return Source(
+        file,
+        sql,
+        separator,
+        header,
+        encoding,
+        missing or [],
+        date_order and date_order.value,
+        decimal and decimal.value,
+    )
 
 
 @dataclass(frozen=True)
@@ -187,6 +210,25 @@ def parameters(
     max_samples: Annotated[
         int | None, typer.Option(metavar="N", help="Maximum number of rows per tree.  [default: 32768; not for qcad]")
     ] = None,
+    time_parts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[COLUMN=]PARTS",
+            help="What moments are compared by: hour, weekday, day_of_year, trend, holiday, separated by commas; for "
+            "one column with its name in front.  [default: auto, those that vary; not for qcad]",
+        ),
+    ] = None,
+    holidays: Annotated[
+        str | None,
+        typer.Option(metavar="COUNTRY", help="Whose holidays count, as in US or US-NY.  [default: none; not for qcad]"),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="all|past",
+            help="What rows are judged by: all other rows, or only earlier ones.  [default: all; not for qcad]",
+        ),
+    ] = None,
     n_neighbors: Annotated[
         int | None,
         typer.Option(
@@ -228,6 +270,9 @@ def parameters(
         "n_jobs": n_jobs,
         "min_samples_leaf": min_samples_leaf,
         "max_samples": max_samples,
+        "time_parts": _time_parts(time_parts),
+        "holidays": holidays,
+        "reference": reference,
         "n_neighbors": n_neighbors,
         "bootstrap": bootstrap,
         "min_samples_split": min_samples_split,
@@ -236,6 +281,26 @@ def parameters(
     }
     typed = {"max_features": max_features, "clip": clip, "random_state": random_state}
     return {"method": method} | {name: value for name, value in given.items() if typed.get(name, value) is not None}
+
+
+def _time_parts(typed: list[str] | None) -> str | list[str] | dict[str, str | list[str]] | None:
+    """The parts of moments that were typed: for all columns, or by column.
+
+    >>> _time_parts(["hour,weekday"]), _time_parts(["when=hour", "due=auto"]), _time_parts(["auto"])
+    (['hour', 'weekday'], {'when': ['hour'], 'due': 'auto'}, 'auto')
+    """
+    if typed is None:
+        return None
+    by_column: dict[str, str | list[str]] = {}
+    for text in typed:
+        column, _, words = text.rpartition("=")
+        parts = [word.strip() for word in words.split(",") if word.strip()]
+        by_column[column] = "auto" if parts == ["auto"] else parts
+    if "" in by_column:
+        if len(typed) > 1:
+            raise typer.BadParameter("--time-parts is there for all columns and again: give it once, or by column")
+        return by_column[""]
+    return by_column
 
 
 def _number_or(option: str, text: str | None, words: dict[str, str | None]) -> int | float | str | None:

@@ -138,6 +138,7 @@ def suggest(columns: list[Column]) -> tuple[list[Column], list[Column]]:
 def _options(source: Source) -> list[str]:
     """The options for reading the table, as they were typed."""
     pairs = [("--sql", source.sql), ("--separator", source.separator), ("--encoding", source.encoding)]
+    pairs += [("--date-order", source.date_order), ("--decimal", source.decimal)]
     pairs += [("--missing", text) for text in source.missing]
     header = {True: ["--header"], False: ["--no-header"], None: []}[source.header]
     return [*(f"{option} {as_typed(value)}" for option, value in pairs if value is not None), *header]

@@ -239,7 +239,9 @@ def check_time_parts(option: Any, country: Any) -> None:
     for choice in choices:
         if isinstance(choice, str):
             if choice != AUTO:
-                raise ValueError(f"time_parts is {choice!r}: it must be 'auto' or a list of {listed(list(PARTS), 'and')}")
+                raise ValueError(
+                    f"time_parts is {choice!r}: it must be 'auto' or a list of {listed(list(PARTS), 'and')}"
+                )
             continue
         if not isinstance(choice, Iterable):
             raise TypeError(f"time_parts is {choice!r}: it must be 'auto' or a list of {listed(list(PARTS), 'and')}")

@@ -22,6 +22,8 @@ class Wanted:
     """The columns that must be numbers."""
     texts: frozenset[str] = frozenset()
     """The columns that stay text as it is written, even if it looks like numbers."""
+    contextual: frozenset[str] = frozenset()
+    """The columns that are named as context, if `names` is None."""
     strict: bool = False
     """Whether text in a column that is mostly numbers is an error; otherwise the column is text."""
 

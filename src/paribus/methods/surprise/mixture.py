@@ -145,9 +145,7 @@ class ConditionalColumn:
             min_deviations,
             smoothing,
             tail,
-            self._find_ranges(
-                asked.take(known[:MAX_ROWS_FOR_RANGES]), target[known[:MAX_ROWS_FOR_RANGES]]
-            ),
+            self._find_ranges(asked.take(known[:MAX_ROWS_FOR_RANGES]), target[known[:MAX_ROWS_FOR_RANGES]]),
             trend,
         )
         for view in self._views:

@@ -98,7 +98,9 @@ class PastModel:
             for row, each in zip(some.tolist(), model.find(batch), strict=True):
                 findings[row] = replace(each, neighbors=positions[each.neighbors])
         if len(findings) < len(rows.context):
-            raise ValueError("a row has no past to be judged by: it is among the first in time, or its moment is missing")
+            raise ValueError(
+                "a row has no past to be judged by: it is among the first in time, or its moment is missing"
+            )
         return [findings[row] for row in range(len(rows.context))]
 
     def _by_model(self, rows: RowBatch) -> Iterator[tuple[Positions, SurpriseModel, Positions, RowBatch]]:
