@@ -250,8 +250,8 @@ def _decide_spelling(
             raise ValueError(f"{source}: {problem}: {advice}")
         note(f"{source}: {problem}: it is read as text; {advice}")
         return As.TEXT
-    words = {"d": "day", "m": "month", "y": "year"}
-    note(f"{source}: column '{name}' is read as dates: {', '.join(words[each] for each in chosen)}")
+    names = {"d": "day", "m": "month", "y": "year"}
+    note(f"{source}: column '{name}' is read as dates: {', '.join(names[each] for each in chosen)}")
     return As[chosen.upper()]
 
 
