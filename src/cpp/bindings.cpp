@@ -19,6 +19,7 @@
 #include "kernels/kernel.hpp"
 #include "kernels/path_forest.hpp"
 #include "qcad/qcad_engine.hpp"
+#include "surprise/class_shares.hpp"
 #include "surprise/distributions.hpp"
 #include "surprise/evidence.hpp"
 #include "surprise/table_forest.hpp"
@@ -408,6 +409,15 @@ public:
                                                           paribus::Limits{low, high}, std::nullopt);
     }
 
+    Target(const Input<double, 2> &rows, std::size_t column, const Input<std::uint8_t, 1> &class_of_code) : rows_(rows) {
+        require(column < rows.shape(1), "an unknown column");
+        require(rows.shape(0) < 0xffffffffu, "rows: below 4,294,967,295");
+        require(class_of_code.shape(0) > 0, "class_of_code: one or more");
+        std::vector<std::uint8_t> classes(class_of_code.data(), class_of_code.data() + class_of_code.shape(0));
+        target_ = std::make_shared<paribus::TargetColumn>(rows.data(), rows.shape(0), rows.shape(1), column,
+                                                          std::move(classes));
+    }
+
     Target(const Input<double, 2> &rows, std::size_t column, double low, double high, double constant,
            const std::vector<TrendPart> &parts, const Input<std::uint32_t, 1> &seen, const Input<double, 1> &divisors,
            double lowest, double highest)
@@ -544,6 +554,20 @@ public:
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
         paribus::find_quantiles(asked, *get(asked.n_rows, n_threads), n, result.data(), n_threads, tick);
+        return result;
+    }
+
+    Output<double, 2> class_shares(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted, double strength,
+                                   std::size_t n_threads, const nb::object &progress) const {
+        const paribus::AskedRows asked = check(rows, fitted);
+        const std::size_t n_classes = target_.get()->n_classes();
+        require(n_classes > 0, "the target: classes");
+        require(strength > 0.0, "strength: above 0");
+        auto result = new_array<double, 2>({asked.n_rows, n_classes + 1});
+        const paribus::Tick tick = python_tick(progress);
+        const nb::gil_scoped_release released;
+        paribus::find_class_shares(asked, *get(asked.n_rows, n_threads), n_classes, strength, result.data(), n_threads,
+                                   tick);
         return result;
     }
 
@@ -720,12 +744,14 @@ NB_MODULE(_core, m) {
                     "The same again from what `arrays` gave.")
         .def("arrays", &Samples::arrays, "The rows of one sample after the other, and where each ends.");
 
-    nb::class_<Target>(m, "Target", "The target of a forest: a column, or its distances from a trend.")
+    nb::class_<Target>(m, "Target", "The target of a forest: a column, its distances from a trend, or the classes of its categories.")
         .def(nb::init<const Input<double, 2> &, std::size_t, double, double>(), "rows"_a, "column"_a, "low"_a, "high"_a)
         .def(nb::init<const Input<double, 2> &, std::size_t, double, double, double, const std::vector<TrendPart> &,
                       const Input<std::uint32_t, 1> &, const Input<double, 1> &, double, double>(),
              "rows"_a, "column"_a, "low"_a, "high"_a, "constant"_a, "parts"_a, "seen"_a, "divisors"_a, "lowest"_a,
              "highest"_a)
+        .def(nb::init<const Input<double, 2> &, std::size_t, const Input<std::uint8_t, 1> &>(), "rows"_a, "column"_a,
+             "class_of_code"_a)
         .def("values", &Target::values, "By row; NaN where it is missing.")
         .def("centers", &Target::centers, "rows"_a, "fitted"_a,
              "What the trend expects of rows; of fitted ones as if they had not been seen.");
@@ -737,6 +763,10 @@ NB_MODULE(_core, m) {
              "n_threads"_a = 1, "progress"_a = nb::none())
         .def(nb::init<const FeatureKinds &, const Samples &, const Target &, const Input<std::uint8_t, 1> &>(),
              "kinds"_a, "samples"_a, "target"_a, "packed"_a)
+        .def("class_shares", &Forest::class_shares, "rows"_a, "fitted"_a, "strength"_a, "n_threads"_a = 1,
+             "progress"_a = nb::none(),
+             "How common each class is in the leaves of rows, [row][class], and last how much a prior of that strength "
+             "counts.")
         .def("packed", &Forest::packed, "The forest as bytes.")
         .def("release", &Forest::release, "Keeps the packed form only.")
         .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),

@@ -47,8 +47,8 @@ public:
     virtual void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
                              TableTree::Leaf *leaves) const = 0;
 
-    /// The targets in a leaf of the tree of a pair that was asked about a row, as steps, in ascending order. May be read
-    /// by lots of `step_lot`: what follows the leaf is there, too.
+    /// The targets in a leaf of the tree of a pair that was asked about a row, as steps, in ascending order (those of
+    /// classes in any order). May be read by lots of `step_lot`: what follows the leaf is there, too.
     virtual const std::int32_t *members(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf,
                                         const Scratch &scratch) const = 0;
 

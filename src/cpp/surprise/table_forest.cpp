@@ -8,6 +8,7 @@
 #include "common/grid.hpp"
 #include "common/parallel.hpp"
 #include "common/random.hpp"
+#include "surprise/class_shares.hpp"
 
 namespace paribus {
 
@@ -48,7 +49,10 @@ TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, 
                 // A stream for each tree, so that threads need not take turns.
                 Random random(Random(seed)() + which);
                 const std::vector<std::uint32_t> &sample = samples_.sample(which);
-                TableTree &tree = trees[which].emplace(table, parameters, sample, steps.data(), random());
+                std::vector<std::int32_t> numbered;
+                if (target.n_classes() > 0) numbered = number_classes(target, Random(seed)() + which / 2);
+                const std::int32_t *const grown_by = numbered.empty() ? steps.data() : numbered.data();
+                TableTree &tree = trees[which].emplace(table, parameters, sample, grown_by, random());
                 std::vector<std::int32_t> &members = members_[which];
                 members.reserve(tree.members().size() + step_lot);
                 for (const std::uint32_t position : tree.members()) members.push_back(steps[sample[position]]);

@@ -33,7 +33,18 @@ TargetColumn::TargetColumn(const double *rows, std::size_t n_rows, std::size_t n
       limits_(limits),
       trend_(std::move(trend)) {}
 
+TargetColumn::TargetColumn(const double *rows, std::size_t n_rows, std::size_t n_features, std::size_t column,
+                           std::vector<std::uint8_t> class_of_code)
+    : rows_(rows), n_rows_(n_rows), n_features_(n_features), column_(column), class_of_code_(std::move(class_of_code)) {
+    for (const std::uint8_t each : class_of_code_) n_classes_ = std::max<std::size_t>(n_classes_, each + 1u);
+}
+
 double TargetColumn::operator[](std::uint32_t row) const {
+    if (n_classes_ > 0) {
+        const double code = rows_[row * n_features_ + column_];
+        const bool is_known = code >= 0.0 && code < static_cast<double>(class_of_code_.size());
+        return is_known ? class_of_code_[static_cast<std::size_t>(code)] : std::numeric_limits<double>::quiet_NaN();
+    }
     if (trend_) return trend_->limits.pull_in(distance(row));
     return limits_.pull_in(rows_[row * n_features_ + column_]);
 }

@@ -53,8 +53,16 @@ public:
     TargetColumn(const double *rows, std::size_t n_rows, std::size_t n_features, std::size_t column, Limits limits,
                  std::optional<Trend> trend);
 
+    /// A column of categories: the target is the class of each, a whole number.
+    ///
+    /// @param class_of_code by code of the column
+    TargetColumn(const double *rows, std::size_t n_rows, std::size_t n_features, std::size_t column,
+                 std::vector<std::uint8_t> class_of_code);
+
     std::size_t n_rows() const { return n_rows_; }
     std::size_t n_features() const { return n_features_; }
+    /// 0 if the target is a number.
+    std::size_t n_classes() const { return n_classes_; }
     /// NaN where it is missing.
     double operator[](std::uint32_t row) const;
 
@@ -72,6 +80,8 @@ private:
     std::size_t n_rows_, n_features_, column_;
     Limits limits_;
     std::optional<Trend> trend_;
+    std::vector<std::uint8_t> class_of_code_;
+    std::size_t n_classes_ = 0;
 };
 
 }  // namespace paribus

@@ -17,6 +17,7 @@ class ChosenColumns:
     """The roles that were typed, and the columns they refer to once the names of the table are known."""
 
     typed: RoleOptions
+    judges_categories: bool = False
     contextual: list[str] | None = None
     behavioral: list[str] | None = None
     categorical: list[str] | None = None
@@ -34,7 +35,8 @@ class ChosenColumns:
                 raise ValueError(f"column '{typed.id}' names the rows, so it cannot be contextual or behavioral")
             texts.append(typed.id)
         wanted = None if self.behavioral is None else [*self.contextual, *self.behavioral, *texts]
-        return Wanted(wanted, frozenset(self.behavioral or []), frozenset(texts), frozenset(self.contextual), True)
+        numbers = frozenset() if self.judges_categories else frozenset(self.behavioral or [])
+        return Wanted(wanted, numbers, frozenset(texts), frozenset(self.contextual), True)
 
 
 def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:

@@ -167,12 +167,13 @@ def score(
             f"{model.name} was fitted to a table without column names, so it cannot find its columns in a file: "
             "fit it to a table with column names, or use it in Python"
         )
-    names = [*detector.contextual_features_, *detector.behavioral_features_]
+    behavior = detector.view().behavior_columns
+    names = [*detector.contextual_features_, *behavior]
     # Codes such as 007 were text when the model was fitted, so they are text now.
     texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
     wanted = Wanted(
         names if id is None else [*names, id],
-        frozenset(detector.behavioral_features_),
+        frozenset(name for name in behavior if name not in detector.categories_),
         frozenset(texts if id is None else texts | {id}),
         strict=True,
     )
@@ -325,7 +326,7 @@ def _fit(
 
     Raises an error before the fit if the row `asked` does not exist, or if `out` cannot hold the names of the columns.
     """
-    chosen = ChosenColumns(roles)
+    chosen = ChosenColumns(roles, find_by_option(parameters["method"]).judges_categories)
     option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
     check_parameters(parameters)
     stream: TableStream | None = None

@@ -138,12 +138,13 @@ def roles(
             "--behavior",
             "-b",
             metavar="COLUMNS",
-            help="The behavioral columns, which must be numeric.  [default: all other numeric columns]",
+            help="The behavioral columns: numbers, categories or booleans (qcad: numbers).  "
+            "[default: all other numeric columns]",
         ),
     ] = None,
     categorical: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMNS", help="Contextual columns of numbers that are category codes.  [default: none]"),
+        typer.Option(metavar="COLUMNS", help="Columns of numbers that are category codes.  [default: none]"),
     ] = None,
     id: Annotated[
         str | None,
@@ -187,6 +188,14 @@ def parameters(
         float | None,
         typer.Option(
             metavar="SHARE", help="The share of ordinary rows that may be flagged.  [default: 0.001; not for qcad]"
+        ),
+    ] = None,
+    judge_missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="auto|yes|no",
+            help="Whether it is behavior, too, that a value is missing; auto: where that is neither nearly always nor "
+            "nearly never so.  [default: auto; not for qcad]",
         ),
     ] = None,
     random_state: Annotated[
@@ -266,6 +275,7 @@ def parameters(
         "clip": _number_or("--clip", clip, {NONE: None}),
         "contamination": _number_or("--contamination", contamination, {"auto": "auto"}),
         "false_alarms": false_alarms,
+        "missing": _word("--judge-missing", judge_missing, {"auto": "auto", "yes": True, "no": False}),
         "random_state": _number_or("--random-state", random_state, {NONE: None}),
         "n_jobs": n_jobs,
         "min_samples_leaf": min_samples_leaf,
@@ -301,6 +311,15 @@ def _time_parts(typed: list[str] | None) -> str | list[str] | dict[str, str | li
             raise typer.BadParameter("--time-parts is there for all columns and again: give it once, or by column")
         return by_column[""]
     return by_column
+
+
+def _word(option: str, text: str | None, words: dict[str, Any]) -> Any:
+    """What one of the given words means."""
+    if text is None:
+        return None
+    if text.lower() not in words:
+        raise typer.BadParameter(f"{option} is {text!r}: it must be {' or '.join(words)}")
+    return words[text.lower()]
 
 
 def _number_or(option: str, text: str | None, words: dict[str, str | None]) -> int | float | str | None:

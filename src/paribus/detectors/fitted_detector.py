@@ -21,7 +21,6 @@ from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
 from paribus.methods.parameters import check_parameters
-from paribus.tables.encoding import encode_behavior
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
@@ -115,11 +114,11 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         self.n_neighbors_ = fitted.state.n_reference
         self.contextual_features_ = [table.name(p) for p in roles.contextual]
-        self.behavioral_features_ = [table.name(p) for p in roles.behavioral]
+        self.behavioral_features_ = table.behavior_names
+        columns = [*self.contextual_features_, *self.behavioral_features_]
+        all_codes = [*table.encoding.codes, *table.behavior_encoding.codes]
         self.categories_ = {
-            name: list(codes)
-            for name, codes in zip(self.contextual_features_, fitted.table.encoding.codes, strict=True)
-            if codes is not None
+            name: list(codes) for name, codes in zip(columns, all_codes, strict=False) if codes is not None
         }
         self._fitted = fitted
         self._method = method
@@ -176,10 +175,11 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         roles = self._fitted.table.roles
         contextual, behavioral = self._contextual_columns(table), roles.behavioral
         if roles.by_name:
-            behavioral = find_columns(table, self.behavioral_features_)
+            behavioral = find_columns(table, [self._fitted.table.name(position) for position in behavioral])
+        encoding = self._fitted.table.behavior_encoding
         if table.n_rows == 0:
-            return np.empty((0, len(contextual))), np.empty((0, len(behavioral)))
-        return self._fitted.table.encoding.encode(table, contextual), encode_behavior(table, behavioral)
+            return np.empty((0, len(contextual))), np.empty((0, encoding.n_features))
+        return self._fitted.table.encoding.encode(table, contextual), encoding.encode(table, behavioral)
 
     def _contextual_columns(self, table: Table) -> list[int]:
         roles = self._fitted.table.roles

@@ -125,6 +125,7 @@ class ConditionalSurprise(ContextualDetector):
         time_parts: TimePartsOption = "auto",
         holidays: str | None = None,
         reference: str = "all",
+        missing: bool | str = "auto",
         n_trees: int = 64,
         max_features: int | float | str | None = 0.7,
         min_samples_leaf: int = 4,
@@ -141,6 +142,7 @@ class ConditionalSurprise(ContextualDetector):
         self.time_parts = time_parts
         self.holidays = holidays
         self.reference = reference
+        self.missing = missing
         self.n_trees = n_trees
         self.max_features = max_features
         self.min_samples_leaf = min_samples_leaf
@@ -177,7 +179,14 @@ class ConditionalSurprise(ContextualDetector):
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
         table = encode_table(
-            self._gather(X), self.contextual, self.behavioral, self.categorical, self.time_parts, self.holidays
+            self._gather(X),
+            self.contextual,
+            self.behavioral,
+            self.categorical,
+            self.time_parts,
+            self.holidays,
+            judges_categories=True,
+            missing=self.missing,
         ).by_content()
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))

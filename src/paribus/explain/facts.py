@@ -65,7 +65,7 @@ class BehaviorFeature:
 
     def bean(self, at: Floats) -> Floats:
         """The expected density, scaled to a maximum of 1: the method's own, or an estimate from the percentiles."""
-        if self.verdict is None or self.percentiles[0] == self.percentiles[-1]:
+        if self.verdict is None or self.verdict.density is None or self.percentiles[0] == self.percentiles[-1]:
             return density(self.percentiles, at)
         heights = self.verdict.density(at)
         return np.asarray(heights / max(float(heights.max()), 1e-300))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,6 +29,10 @@ class FittedView:
     """The contextual features."""
     behavior_names: list[str]
     """The names of the behavioral features."""
+    behavior_columns: list[str]
+    """The names of the behavioral columns: features that say that a value is missing have none of their own."""
+    behavior_codes: list[dict[Hashable, int] | None]
+    """The codes of the categories of each behavioral feature; None if it is numeric."""
     behavior_formats: list[ColumnFormat]
     """How the values of each behavioral feature are written."""
     behavior_summaries: list[ColumnSummary]
@@ -75,12 +79,14 @@ class FittedView:
         return cls(
             store=table,
             context=context,
-            behavior_names=[original.name(position) for position in roles.behavioral],
+            behavior_names=table.behavior_names,
+            behavior_columns=[table.name(position) for position in roles.behavioral],
+            behavior_codes=table.behavior_encoding.feature_codes,
             behavior_formats=[
-                ColumnFormat.fit(original, position, table.column(table.n_contextual + feature))
-                for feature, position in enumerate(roles.behavioral)
+                ColumnFormat.fit(original, roles.behavioral[source], table.column(table.n_contextual + feature))
+                for feature, source in enumerate(table.behavior_encoding.sources)
             ],
-            behavior_summaries=[table.behavior_summary(feature) for feature in range(len(roles.behavioral))],
+            behavior_summaries=[table.behavior_summary(feature) for feature in range(table.n_behavioral)],
             scores=scores,
             partial_scores=fitted.judged.partial,
             sorted_scores=np.sort(scores[~np.isnan(scores)]),
@@ -91,7 +97,7 @@ class FittedView:
             columns_have_names=original.names is not None,
             roles_by_name=roles.by_name,
             full_partial_score=fitted.method.full_partial_score,
-            full_score=fitted.method.full_score(fitted.state, len(roles.behavioral)),
+            full_score=fitted.method.full_score(fitted.state, table.n_behavioral),
             citation=fitted.method.citation,
             _fitted=fitted,
             _get_method=get_method,

@@ -52,6 +52,24 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class CategoryShares:
+    """The distribution of a column of categories in the context of a row."""
+
+    probabilities: Floats
+    """By code."""
+    unseen: float
+    """The probability of a category that the fitted table does not have."""
+
+    def of(self, code: float) -> float:
+        """The probability of a category.
+
+        >>> CategoryShares(np.array([0.7, 0.2]), 0.1).of(2.0)
+        0.1
+        """
+        return float(self.probabilities[int(code)]) if 0 <= code < len(self.probabilities) else self.unseen
+
+
+@dataclass(frozen=True)
 class CellVerdict:
     """How improbable a value is."""
 
@@ -62,8 +80,10 @@ class CellVerdict:
 
     None if there are no other behavioral features.
     """
-    density: Density
-    """The distribution of the feature in the row's context."""
+    density: Density | None
+    """The distribution of the feature in the row's context; None if it is categorical."""
+    shares: CategoryShares | None = None
+    """The same if it is categorical."""
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,9 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     for name in ("bootstrap", "scale_tails"):
         if name in parameters and not isinstance(parameters[name], bool | np.bool_):
             raise TypeError(f"{name} is {parameters[name]!r}: it must be True or False")
+    missing = parameters.get("missing", "auto")
+    if not isinstance(missing, bool | np.bool_) and not (isinstance(missing, str) and missing == "auto"):
+        raise ValueError(f"missing is {missing!r}: it must be True, False or 'auto'")
     clip = parameters.get("clip")
     if clip is not None and not (is_number(clip) and 1e-9 <= clip <= 1e9):
         raise ValueError(f"clip is {clip!r}: it must be a number from 1e-9 to 1e9, or None for no cap")

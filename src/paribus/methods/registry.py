@@ -27,6 +27,8 @@ class Entry:
     """The module that defines the estimator class."""
     summary: str
     """What the method does, in a few words for the help."""
+    judges_categories: bool = False
+    """Whether behavior may be categorical."""
 
     @property
     def method(self) -> Method:
@@ -47,6 +49,7 @@ REGISTRY = (
         "paribus.methods.surprise",
         "paribus.detectors.surprise",
         "how improbable values are, by forests over all rows",
+        judges_categories=True,
     ),
     Entry("qcad", "QCAD", "paribus.methods.qcad", "paribus.detectors.qcad", "the published method"),
 )

@@ -40,7 +40,7 @@ from paribus.persistence.columns import (
 )
 from paribus.tables.column import Kind
 from paribus.tables.encoded_table import EncodedTable
-from paribus.tables.encoding import ContextEncoding
+from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
 from paribus.tables.roles import MAX_CONTEXTUAL, Roles
 from paribus.tables.table import Table
 
@@ -84,9 +84,10 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "labels": labels is not None,
         "categories": [
             None if codes is None else [pack_category(category) for category in codes]
-            for codes in encoded.encoding.codes
+            for codes in [*encoded.encoding.codes, *encoded.behavior_encoding.codes]
         ],
         "times": [None if each is None else pack_times(each) for each in encoded.encoding.times],
+        "missing": encoded.behavior_encoding.missing,
         "method": fitted.method.name,
         **fields,
         "threshold": float(fitted.threshold),
@@ -138,12 +139,13 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     behavioral = header.positions("behavioral", n_columns)
     if set(contextual) & set(behavioral) or len(contextual) > MAX_CONTEXTUAL:
         raise DamagedError("a column has two roles")
-    encoding = _encoding(header, contextual)
-    categorical = frozenset(p for p, codes in zip(contextual, encoding.codes, strict=True) if codes is not None)
-    shape = (n_rows, len(behavioral))
-    rows = array_of(arrays, "rows", np.float64, (n_rows, len(contextual) + len(behavioral)))
-    n_codes = [0 if codes is None else len(codes) for codes in encoding.codes] + [0] * len(behavioral)
-    is_number = np.append(encoding.categorical == 0, np.ones(len(behavioral), dtype=bool))
+    encoding, behavior_encoding = _encodings(header, contextual, behavioral)
+    in_roles, all_codes = [*contextual, *behavioral], [*encoding.codes, *behavior_encoding.codes]
+    categorical = frozenset(p for p, codes in zip(in_roles, all_codes, strict=True) if codes is not None)
+    shape = (n_rows, behavior_encoding.n_features)
+    rows = array_of(arrays, "rows", np.float64, (n_rows, len(contextual) + behavior_encoding.n_features))
+    n_codes = [0 if codes is None else len(codes) for codes in [*encoding.codes, *behavior_encoding.feature_codes]]
+    is_number = np.append(encoding.categorical == 0, behavior_encoding.categorical == 0)
     is_sound, is_quiet = check_rows(
         rows, is_number.astype(np.uint8), np.array(n_codes, dtype=np.float64), LARGEST_NUMBER
     )
@@ -166,10 +168,13 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
         assert encoded is not None
         return _table(header, arrays, encoded, columns)
 
-    encoded = EncodedTable(original, roles, encoding, rows, order, columns)
+    for place, flags in zip(behavior_encoding.missing, rows.T[len(in_roles) :], strict=True):
+        if not np.array_equal(np.isnan(rows[:, len(contextual) + place]), flags == 1.0):
+            raise DamagedError("missing is not what it should be")
+    encoded = EncodedTable(original, roles, encoding, rows, order, columns, behavior_encoding)
     if order is not None and (order.max() >= n_rows or (order[encoded.places] != np.arange(n_rows)).any()):
         raise DamagedError("order is not a permutation")
-    _check_judged(arrays, shape)
+    _check_judged(arrays, len(behavioral))
     method = find_by_name(header.get("method", lambda name: find_by_name(name) is not None))
     assert method is not None
     state = method.method.unpack(header, arrays, encoded)
@@ -179,7 +184,7 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     for name in ("contextual", "behavioral", "categorical"):
         if not _is_columns(parameters.get(name)):
             raise DamagedError(f"the parameter {name} is invalid")
-    judged = partial(_unpack_judged, arrays, shape)
+    judged = partial(_unpack_judged, arrays, shape, len(behavioral))
     return parameters, Fitted(encoded, method.method, state, judged, reach, threshold, seconds)
 
 
@@ -194,32 +199,38 @@ def _pack_judged(judged: Judged) -> Arrays:
     return arrays
 
 
-def _check_judged(arrays: StoredArrays, shape: tuple[int, int]) -> None:
+def _check_judged(arrays: StoredArrays, n_columns: int) -> None:
     """Raises an error if what was said of the rows is not there; what is in it is checked when it is read."""
     names = {"partial_scores"}
     if arrays.keys() & {"kinds", *CELL_P_VALUES}:
-        # A single feature has no others to be given.
-        names |= {"kinds", *CELL_P_VALUES[: min(shape[1], 2)]}
+        # A single column has no others to be given.
+        names |= {"kinds", *CELL_P_VALUES[: min(n_columns, 2)]}
     if not names <= arrays.keys():
         raise DamagedError("what was said of the rows is not there")
 
 
-def _unpack_judged(arrays: StoredArrays, shape: tuple[int, int]) -> Judged:
+def _unpack_judged(arrays: StoredArrays, shape: tuple[int, int], n_columns: int) -> Judged:
     partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, shape))
     if (partial < 0).any() or np.isnan(partial).all():
         raise DamagedError("the scores are invalid")
     if not arrays.keys() & {"kinds", *CELL_P_VALUES}:
         return Judged(partial)
     kinds = array_of(arrays, "kinds", np.uint8, shape[:1])
-    # A single feature has no others to be given.
-    found = [floats_of(arrays, name, shape) for name in CELL_P_VALUES[: min(shape[1], 2)]]
+    # A single column has no others to be given.
+    found = [floats_of(arrays, name, shape) for name in CELL_P_VALUES[: min(n_columns, 2)]]
     if (kinds >= len(KIND_NAMES)).any() or any(((each < 0) | (each > 1)).any() for each in found):
         raise DamagedError("the verdicts are invalid")
     return Judged(partial, np.array(KIND_NAMES, dtype=object)[kinds], *found)
 
 
-def _encoding(header: Fields, contextual: list[int]) -> ContextEncoding:
-    stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == len(contextual))
+def _encodings(
+    header: Fields, contextual: list[int], behavioral: list[int]
+) -> tuple[ContextEncoding, BehaviorEncoding]:
+    n_columns = len(contextual) + len(behavioral)
+    stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == n_columns)
+    missing = header.get("missing", lambda value: isinstance(value, list) and value == sorted(set(value)))
+    if not all(is_whole(place) and 0 <= place < len(behavioral) for place in missing):
+        raise DamagedError("missing is not what it should be")
     types = header.get("types", lambda value: isinstance(value, dict))
     codes: list[dict[Hashable, int] | None] = []
     for categories in stored:
@@ -238,7 +249,9 @@ def _encoding(header: Fields, contextual: list[int]) -> ContextEncoding:
     for each, numbered, word in zip(times, codes, words, strict=False):
         if each is not None and (numbered is not None or word != Kind.TIME.value):
             raise DamagedError("times is not what it should be")
-    return ContextEncoding(codes, words, tuple(None if each is None else unpack_times(each) for each in times))
+    parts = tuple(None if each is None else unpack_times(each) for each in times)
+    of_behavior = BehaviorEncoding(codes[len(contextual) :], missing)
+    return ContextEncoding(codes[: len(contextual)], words, parts), of_behavior
 
 
 def _check_table(header: Fields, arrays: StoredArrays, roles: Roles, columns: list[str] | int) -> None:
@@ -262,15 +275,16 @@ def _check_table(header: Fields, arrays: StoredArrays, roles: Roles, columns: li
 
 def _table(header: Fields, arrays: StoredArrays, encoded: EncodedTable, columns: list[str] | int) -> Table:
     """The original table: columns with a role from their encoded values, the others as they were stored."""
-    roles, encoding, n_rows = encoded.roles, encoded.encoding, encoded.n_rows
+    roles, n_rows = encoded.roles, encoded.n_rows
+    all_codes = [*encoded.encoding.codes, *encoded.behavior_encoding.codes]
     types = header.get("types", lambda value: isinstance(value, dict))
     found: list[npt.NDArray[Any]] = []
     for position in range(encoded.n_columns):
-        if position in roles.categorical:
-            column = roles.contextual.index(position)
-            found.append(_decoded(encoded.column(column), list(encoding.codes[column] or {})))
-        elif position in roles.contextual or position in roles.behavioral:
+        if position in roles.contextual or position in roles.behavioral:
             feature = [*roles.contextual, *roles.behavioral].index(position)
+            if (codes := all_codes[feature]) is not None:
+                found.append(_decoded(encoded.column(feature), list(codes)))
+                continue
             found.append(_as_type(encoded.column(feature), types.get(str(position))))
         else:
             found.append(unpack(f"column_{position}", arrays, n_rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,12 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
-from paribus.tables.encoding import ContextEncoding, encode_behavior
+from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
 from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.row_hash import Hashes, canonical_order, hash_rows
 from paribus.tables.row_store import ColumnSummary, Rows
 from paribus.tables.table import Columns, Table
 from paribus.tables.time_parts import TimePartsOption
+
+# With missing="auto", a column must have and lack values in this share of the rows, and in so many.
+MIN_MISSING_SHARE, MIN_MISSING_ROWS = 0.005, 20
+# A column of categories of which more than this share are seen once names rows; fewer rows cannot tell.
+MAX_UNIQUE_SHARE, MIN_ROWS_OF_NAMES = 0.5, 20
 
 RowNumbers = npt.NDArray[np.uint32]
 
@@ -38,6 +44,8 @@ class EncodedTable:
         By row of `rows`: its position in the caller's table, if they are in another order.
     columns : list of str, or int
         The names of the columns, or their number if they have none. By default those of the original.
+    behavior_encoding : BehaviorEncoding, optional
+        What the behavioral features are; by default the behavioral columns, which hold numbers.
     """
 
     def __init__(
@@ -48,6 +56,7 @@ class EncodedTable:
         rows: Floats,
         order: RowNumbers | None = None,
         columns: list[str] | int | None = None,
+        behavior_encoding: BehaviorEncoding | None = None,
     ) -> None:
         if columns is None:
             assert isinstance(original, Table)
@@ -57,6 +66,7 @@ class EncodedTable:
         self.n_columns = len(columns) if isinstance(columns, list) else columns
         self.roles = roles
         self.encoding = encoding
+        self.behavior_encoding = behavior_encoding or BehaviorEncoding.numeric(len(roles.behavioral))
         self.rows = rows
         self.order = order
 
@@ -87,6 +97,26 @@ class EncodedTable:
         return len(self.roles.contextual)
 
     @property
+    def n_behavioral(self) -> int:
+        """The number of behavioral features, which come last in `rows`."""
+        return self.behavior_encoding.n_features
+
+    @property
+    def behavior_names(self) -> list[str]:
+        """The names of the behavioral features."""
+        return self.behavior_encoding.names([self.name(position) for position in self.roles.behavioral])
+
+    @property
+    def categorical(self) -> npt.NDArray[np.uint8]:
+        """For each feature of `rows`: 1 if it is categorical, 0 if it is numeric."""
+        return np.append(self.encoding.categorical, self.behavior_encoding.categorical)
+
+    @property
+    def feature_kinds(self) -> npt.NDArray[np.uint8]:
+        """The same for the features that methods compute with, where moments are in parts."""
+        return np.append(self.encoding.feature_kinds, self.behavior_encoding.categorical)
+
+    @property
     def all_context(self) -> Floats:
         """[row][contextual feature] in the caller's order: a copy."""
         return self.context(slice(None))
@@ -115,7 +145,8 @@ class EncodedTable:
 
     def behavior_summary(self, feature: int) -> ColumnSummary:
         """A summary of one behavioral feature."""
-        return ColumnSummary.of(self.column(self.n_contextual + feature))
+        codes = self.behavior_encoding.feature_codes[feature]
+        return ColumnSummary.of(self.column(self.n_contextual + feature), None if codes is None else len(codes))
 
     @cached_property
     def places(self) -> RowNumbers:
@@ -137,9 +168,10 @@ class EncodedTable:
 
     def row_hashes(self) -> Hashes:
         """A hash of each row of `rows`, categories by what they are called."""
-        columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(self.rows.shape[1])]
-        named = [None if codes is None else list(codes) for codes in self.encoding.codes]
-        return hash_rows(columns, [*named, *[None] * len(self.roles.behavioral)])
+        # What is missing says nothing that the values do not say.
+        all_codes = [*self.encoding.codes, *self.behavior_encoding.codes]
+        columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(len(all_codes))]
+        return hash_rows(columns, [None if codes is None else list(codes) for codes in all_codes])
 
     def by_content(self) -> EncodedTable:
         """The same table with its rows in an order that depends on their values alone, and is random otherwise.
@@ -149,8 +181,10 @@ class EncodedTable:
         order = canonical_order(self.row_hashes(), self.rows)
         # Minus zero becomes zero, which it equals.
         rows = self.rows[order] + 0.0
-        columns = self.n_columns if self.names is None else self.names
-        return EncodedTable(self._original, self.roles, self.encoding, rows, order.astype(np.uint32), columns)
+        names = self.n_columns if self.names is None else self.names
+        return EncodedTable(
+            self._original, self.roles, self.encoding, rows, order.astype(np.uint32), names, self.behavior_encoding
+        )
 
     def _held(self, rows: Rows) -> Rows:
         return rows if self.order is None else self.places[rows]
@@ -163,21 +197,63 @@ def encode_table(
     categorical: Columns | None,
     time_parts: TimePartsOption | None = None,
     holidays: str | None = None,
+    *,
+    judges_categories: bool = False,
+    missing: bool | str = False,
 ) -> EncodedTable:
     """Validates and encodes a table that is to be fitted. It is copied, so that the caller may change it afterwards.
 
-    Moments are numbers if `time_parts` is None.
+    Moments are numbers if `time_parts` is None. If behavior may be categorical, constant columns are left out, and
+    `missing` says whether it is behavior that values are missing: never, of all columns that have missing values, or
+    "auto", of those where that is neither nearly always nor nearly never so.
     """
     table = Table(table)
-    roles = assign_roles(table, contextual, behavioral, categorical)
+    roles = assign_roles(table, contextual, behavioral, categorical, judges_categories=judges_categories)
     encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
     context = encoding.encode(table, roles.contextual)
     if time_parts is not None:
         encoding = encoding.with_times(table, roles.contextual, context, time_parts, holidays)
-    behavior = encode_behavior(table, roles.behavioral)
+    behavior_encoding = BehaviorEncoding.fit(table, roles.behavioral, roles.categorical)
+    behavior = behavior_encoding.encode(table, roles.behavioral)
     _warn_about_empty_context(table, context, roles.contextual)
-    _check_behavior(behavior, [table.name(position) for position in roles.behavioral])
-    return EncodedTable(table.copy(), roles, encoding, np.hstack([context, behavior]))
+    names = [table.name(position) for position in roles.behavioral]
+    _check_behavior(behavior, names)
+    _check_categories(behavior, names, behavior_encoding)
+    kept = find_varying(behavior)
+    leaves_out = judges_categories and len(kept) > 0
+    _warn_about_constants(behavior, names, behavior_encoding, is_left_out=leaves_out)
+    if leaves_out:
+        behavior = behavior[:, kept]
+        positions = [roles.behavioral[place] for place in kept]
+        categories = roles.categorical & {*roles.contextual, *positions}
+        roles = replace(roles, behavioral=positions, categorical=categories)
+        codes = [behavior_encoding.codes[place] for place in kept]
+        behavior_encoding = BehaviorEncoding(codes, find_missing(behavior, missing))
+        behavior = behavior_encoding.with_missing(behavior)
+    rows = np.hstack([context, behavior])
+    return EncodedTable(table.copy(), roles, encoding, rows, behavior_encoding=behavior_encoding)
+
+
+def find_varying(behavior: Floats) -> list[int]:
+    """The columns that have more than one value."""
+    present = np.isnan(behavior)
+    lowest = np.where(present, np.inf, behavior).min(axis=0, initial=np.inf)
+    highest = np.where(present, -np.inf, behavior).max(axis=0, initial=-np.inf)
+    return np.flatnonzero(highest - lowest > SMALLEST_RANGE).tolist()
+
+
+def find_missing(behavior: Floats, missing: bool | str) -> list[int]:
+    """The columns whose being missing is to be judged.
+
+    >>> behavior = np.where(np.arange(1000)[:, None] < [0, 1, 100], np.nan, 1.0)
+    >>> find_missing(behavior, True), find_missing(behavior, "auto"), find_missing(behavior, False)
+    ([1, 2], [2], [])
+    """
+    if missing is False:
+        return []
+    n_missing = np.isnan(behavior).sum(axis=0)
+    fewest = 1.0 if missing is True else max(MIN_MISSING_ROWS, MIN_MISSING_SHARE * len(behavior))
+    return np.flatnonzero((n_missing >= fewest) & (n_missing <= len(behavior) - fewest)).tolist()
 
 
 def _warn_about_empty_context(table: Table, context: Floats, positions: list[int]) -> None:
@@ -204,7 +280,28 @@ def _check_behavior(behavior: Floats, names: list[str]) -> None:
         values = behavior[present[:, column], column]
         if values.size == 0:
             raise ValueError(f"behavioral column '{name}' has no values at all: leave it out")
-        if values.max() - values.min() <= SMALLEST_RANGE:
-            warnings.warn(
-                f"behavioral column '{name}' is {values[0]:g} in every row, so it scores 0", UserWarning, stacklevel=4
+
+
+def _check_categories(behavior: Floats, names: list[str], encoding: BehaviorEncoding) -> None:
+    """Raises an error if a column of categories tells rows apart instead of describing them."""
+    for column, (name, codes) in enumerate(zip(names, encoding.codes, strict=True)):
+        if codes is None:
+            continue
+        known = behavior[~np.isnan(behavior[:, column]), column].astype(np.int64)
+        n_unique = int((np.bincount(known) == 1).sum())
+        if len(known) >= MIN_ROWS_OF_NAMES and n_unique > MAX_UNIQUE_SHARE * len(known):
+            raise ValueError(
+                f"behavioral column '{name}' has {len(codes):,} different values in {len(known):,} rows, so none can be "
+                "called unusual: leave it out, or use it to name the rows"
             )
+
+
+def _warn_about_constants(behavior: Floats, names: list[str], encoding: BehaviorEncoding, *, is_left_out: bool) -> None:
+    varying = find_varying(behavior)
+    for column, (name, codes) in enumerate(zip(names, encoding.codes, strict=True)):
+        if column in varying:
+            continue
+        value = behavior[~np.isnan(behavior[:, column]), column][0]
+        text = f"{value:g}" if codes is None else repr(list(codes)[int(value)])[:40]
+        what = "it is left out" if is_left_out else "it scores 0"
+        warnings.warn(f"behavioral column '{name}' is {text} in every row, so {what}", UserWarning, stacklevel=4)

@@ -103,6 +103,76 @@ class ContextEncoding:
         return np.ascontiguousarray(np.column_stack(columns))
 
 
+@dataclass(frozen=True)
+class BehaviorEncoding:
+    """The behavioral features of the fitted table: its behavioral columns, and which of them may be missing or not.
+
+    Whether a value is missing is a feature of its own, and never part of the value's.
+    """
+
+    codes: list[dict[Hashable, int] | None]
+    """For each behavioral column: the codes of its categories, or None if it is numeric."""
+    missing: list[int]
+    """The columns, by their place among the behavioral ones, whose being missing is behavior; ascending."""
+
+    @classmethod
+    def fit(cls, table: Table, positions: list[int], categorical: frozenset[int]) -> BehaviorEncoding:
+        """Assigns codes to the categories of a table."""
+        return cls([_number_categories(table, p) if p in categorical else None for p in positions], [])
+
+    @classmethod
+    def numeric(cls, n_columns: int) -> BehaviorEncoding:
+        """The encoding of columns that hold numbers."""
+        return cls([None] * n_columns, [])
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.codes) + len(self.missing)
+
+    @property
+    def feature_codes(self) -> list[dict[Hashable, int] | None]:
+        """For each feature: the codes of its categories, or None if it is numeric."""
+        return [*self.codes, *({False: 0, True: 1} for _ in self.missing)]
+
+    @property
+    def categorical(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+        """For each feature: 1 if it is categorical, 0 if it is numeric."""
+        return np.array([codes is not None for codes in self.feature_codes], dtype=np.uint8)
+
+    @property
+    def sources(self) -> list[int]:
+        """For each feature: the place of its column among the behavioral ones."""
+        return [*range(len(self.codes)), *self.missing]
+
+    def names(self, columns: list[str]) -> list[str]:
+        """The names of the features.
+
+        >>> BehaviorEncoding([None, None], [1]).names(["rain", "wind"])
+        ['rain', 'wind', 'wind (missing)']
+        """
+        names = list(columns)
+        for place in self.missing:
+            name = f"{columns[place]} (missing)"
+            while name in names:
+                name += "_"
+            names.append(name)
+        return names
+
+    def encode(self, table: Table, positions: list[int]) -> Floats:
+        """The behavioral features of a table: [row][feature], NaN where a value is missing."""
+        columns = [
+            _numbers(table, position) if codes is None else _encode_categories(table, position, codes)
+            for position, codes in zip(positions, self.codes, strict=True)
+        ]
+        return self.with_missing(np.column_stack(columns))
+
+    def with_missing(self, columns: Floats) -> Floats:
+        """The features of columns that are encoded already: 1 is added where a value is missing, 0 where it is not."""
+        flags = [np.isnan(columns[:, place]).astype(np.float64) for place in self.missing]
+        return np.ascontiguousarray(np.column_stack([columns, *flags]))
+
+
 def encode_behavior(table: Table, positions: list[int]) -> Floats:
     """The behavioral features of a table: [row][feature], NaN where a value is missing."""
     return np.ascontiguousarray(np.column_stack([_numbers(table, position) for position in positions]))

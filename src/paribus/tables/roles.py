@@ -21,26 +21,31 @@ class Roles:
     contextual: list[int]
     behavioral: list[int]
     categorical: frozenset[int]
-    """The contextual columns that hold categories."""
+    """The columns that hold categories."""
     by_name: bool
     """Whether all roles were given by name, so that later tables may have their columns in any order."""
 
 
 def assign_context(
-    table: Table, contextual: Columns | None, categorical: Columns | None
+    table: Table, contextual: Columns | None, categorical: Columns | None, behavioral: Columns | None = None
 ) -> tuple[list[int], frozenset[int]]:
-    """The contextual columns (all if `contextual` is None), and which of them are categorical."""
+    """The contextual columns (all if `contextual` is None), and which of them are categorical.
+
+    `behavioral` has columns that may be named categorical, too.
+    """
     if table.n_columns == 0:
         raise ValueError(f"Found 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 2 is required.")
     context = list(range(table.n_columns)) if contextual is None else _positions(table, contextual, "contextual")
     if not context:
         raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
     named = _positions(table, categorical, "categorical") if categorical is not None else []
-    stray = [p for p in named if p not in context]
+    judged = [] if behavioral is None else _positions(table, behavioral, "behavioral")
+    stray = [p for p in named if p not in context and p not in judged]
     if stray:
+        roles = "contextual" if behavioral is None else "contextual or behavioral"
         raise ValueError(
-            f"column {table.label(stray[0])} is named categorical but is not contextual: "
-            "only contextual columns can be categorical"
+            f"column {table.label(stray[0])} is named categorical but is not {roles}: "
+            f"only {roles} columns can be categorical"
         )
     kinds = {p: Kind.CATEGORICAL if p in named else table.kind(p) for p in context}
     for p, kind in kinds.items():
@@ -54,11 +59,21 @@ def assign_context(
     return context, frozenset(p for p, kind in kinds.items() if kind is Kind.CATEGORICAL)
 
 
-def assign_roles(table: Table, contextual: Columns, behavioral: Columns | None, categorical: Columns | None) -> Roles:
-    """Finds the columns of each role, and raises an error if one of them cannot be used."""
+def assign_roles(
+    table: Table,
+    contextual: Columns,
+    behavioral: Columns | None,
+    categorical: Columns | None,
+    *,
+    judges_categories: bool = False,
+) -> Roles:
+    """Finds the columns of each role, and raises an error if one of them cannot be used.
+
+    `judges_categories` says whether behavior may be categorical.
+    """
     if contextual is None:
         raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
-    context, categories = assign_context(table, contextual, categorical)
+    context, categories = assign_context(table, contextual, categorical, behavioral if judges_categories else None)
     if behavioral is None:
         others = [p for p in range(table.n_columns) if p not in context]
         behavior = [p for p in others if table.kind(p) is Kind.NUMERIC and (table.n_rows == 0 or table.has_values(p))]
@@ -76,11 +91,17 @@ def assign_roles(table: Table, contextual: Columns, behavioral: Columns | None, 
         raise ValueError(
             f"column {table.label(both[0])} is named both contextual and behavioral: it can only be one of them"
         )
+    named = [] if categorical is None else _positions(table, categorical, "categorical")
     for p in behavior:
-        if table.kind(p) is not Kind.NUMERIC:
+        is_category = table.kind(p) is Kind.CATEGORICAL or p in named
+        if is_category and judges_categories:
+            categories |= {p}
+        elif table.kind(p) is not Kind.NUMERIC:
+            ways = "convert it, or use it as a contextual column"
+            if is_category:
+                ways += ", or judge it with ConditionalSurprise"
             raise TypeError(
-                f"behavioral column {table.label(p)} does not hold numbers{_first_text(table, p)}: "
-                "convert it, or use it as a contextual column"
+                f"behavioral column {table.label(p)} does not hold numbers{_first_text(table, p)}: {ways}"
             )
     keys = [
         key for columns in (contextual, behavioral, categorical) if columns is not None for key in _as_list(columns)

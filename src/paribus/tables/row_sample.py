@@ -227,7 +227,7 @@ def _hasher(
     first: Table, contextual: Columns, behavioral: Columns | None, categorical: Columns | None, key: ColumnKey | None
 ) -> Callable[[Table], Hashes]:
     """A function that hashes the rows of a table, from its first rows."""
-    roles = assign_roles(first, contextual, behavioral, categorical)
+    roles = assign_roles(first, contextual, behavioral, categorical, judges_categories=True)
     # Without names, behavior is what is numeric in the whole table, which is not known yet.
     others = [position for position in range(first.n_columns) if position not in roles.contextual]
     positions = [*roles.contextual, *(others if behavioral is None else roles.behavioral)]

@@ -107,15 +107,15 @@ class ConditionalColumn:
         settings: ForestSettings,
         seed: int,
         report: Callable[[float], object],
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[Floats, Floats, Floats | None]:
         """Learns the views and their shares from all rows of a table.
 
-        Returns the calibrated evidence of each value, and its surprise above the usual. `report` is called with the
-        share of the work that is done.
+        Returns the calibrated evidence of each value, its surprise above the usual, and the evidence to learn from if
+        that is another. `report` is called with the share of the work that is done.
         """
         target = np.ascontiguousarray(self._rows[:, self._column])
         if self.is_constant:
-            return self.judge(asked, target)
+            return *self.judge(asked, target), None
         known = np.flatnonzero(~np.isnan(target))
         trend = self._fit_trend(categorical, target, known)
         self._make_views(trend)
@@ -150,7 +150,7 @@ class ConditionalColumn:
         )
         for view in self._views:
             view.forest.release()
-        return tail(raw), mixed - usual
+        return tail(raw), mixed - usual, None
 
     def recall(self, learned: Learned, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
         """Takes over what was learned before, and the forests that were grown."""

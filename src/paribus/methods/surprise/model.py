@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,12 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
 from paribus._core import FeatureTable, RowIndex
-from paribus.methods.density import ColumnSupport
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
+from paribus.methods.surprise.categories import CategoricalColumn, Categories
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
 from paribus.methods.surprise.mixture import ConditionalColumn, find_support
 from paribus.methods.surprise.screening import choose_others
-from paribus.methods.surprise.state import MAX_REFERENCES, SurpriseSettings, SurpriseState
+from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable
@@ -26,6 +27,9 @@ N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
 REACH_SAMPLE_SIZE = 200
 NEGLIGIBLE = 1e-12
+
+
+AnyColumn: TypeAlias = ConditionalColumn | CategoricalColumn
 
 
 class SurpriseModel:
@@ -43,14 +47,16 @@ class SurpriseModel:
     """
 
     def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
-        summaries = []
-        for feature in range(table.n_contextual, table.rows.shape[1]):
-            target = np.ascontiguousarray(table.rows[:, feature])
-            summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
+        summaries: list[Summary] = []
+        for feature, codes in enumerate(table.behavior_encoding.feature_codes):
+            target = np.ascontiguousarray(table.rows[:, table.n_contextual + feature])
+            if codes is None:
+                summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
+            else:
+                summaries.append(Categories.of(target, len(codes)))
         context = table.encoding.expand(table.rows[:, : table.n_contextual])
         ranges = [float(column_ranges(context[:, [feature]])[0]) for feature in range(context.shape[1])]
-        behavior = table.rows[:, table.n_contextual :]
-        others = [each.tolist() for each in choose_others(context, table.encoding.feature_kinds, behavior)]
+        others = _choose_others(table, context, summaries)
         self._take_over(table, settings, RowIndex(table.rows), np.array(ranges), summaries, others)
 
     def _take_over(
@@ -59,7 +65,7 @@ class SurpriseModel:
         settings: SurpriseSettings,
         index: RowIndex,
         ranges: Floats,
-        summaries: list[tuple[WholeColumn, ColumnSupport]],
+        summaries: list[Summary],
         others: list[list[int]],
     ) -> None:
         self._settings = settings
@@ -69,23 +75,32 @@ class SurpriseModel:
         self._n_reference = min(len(self._rows) - 1, MAX_REFERENCES)
         self._n_contextual, self._n_behavioral = len(ranges), len(summaries)
         self._context = self._rows[:, : self._n_contextual]
-        self._categorical = np.append(table.encoding.feature_kinds, np.zeros(self._n_behavioral, dtype=np.uint8))
+        self._categorical = table.feature_kinds
         self._others = others
         """By behavioral feature: the others that it is judged by."""
         columns = table.encoding.feature_columns
         self._weights = 1.0 / np.bincount(columns)[columns]
         context = np.arange(self._n_contextual, dtype=np.uint16)
-        self._given_context: list[ConditionalColumn] = []
-        self._given_all: list[ConditionalColumn] = []
-        """Empty if there is one behavioral feature."""
-        for feature, (whole, support) in enumerate(summaries):
-            column = self._n_contextual + feature
-            self._given_context.append(ConditionalColumn(self._rows, column, whole, support, context))
+        self._given_context: list[AnyColumn] = []
+        self._given_all: list[AnyColumn] = []
+        """Empty if there is one behavioral column."""
+        self._n_values = len(table.behavior_encoding.codes)
+        """Features that are values come first, then those that say that one is missing."""
+        for feature in range(self._n_behavioral):
+            # Of values that are missing together, one is news: the others are judged as if it were known.
+            known = np.arange(min(self._n_contextual + self._n_values, 65_535), self._n_contextual + feature)
+            given = np.append(context, known.astype(np.uint16))
+            self._given_context.append(self._column(feature, given))
             if others[feature]:
                 chosen = np.array([self._n_contextual + other for other in others[feature]], dtype=np.uint16)
-                features = np.append(context, chosen)
-                self._given_all.append(ConditionalColumn(self._rows, column, whole, support, features))
+                self._given_all.append(self._column(feature, np.append(given, chosen)))
         self._verdict: Verdict | None = None
+
+    def _column(self, feature: int, features: npt.NDArray[np.uint16]) -> AnyColumn:
+        summary, column = self._summaries[feature], self._n_contextual + feature
+        if isinstance(summary, Categories):
+            return CategoricalColumn(self._rows, column, summary, features)
+        return ConditionalColumn(self._rows, column, *summary, features)
 
     def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> tuple[SurpriseState, Judged]:
         """Learns from the table. Returns what to keep, and what is said of its rows.
@@ -98,6 +113,7 @@ class SurpriseModel:
         draws = SampleDraws(find_originals(asked.fitted), keys, self._settings.seed, n_threads, self._blocks())
         table = FeatureTable(self._rows, self._categorical)
         evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
+        spread: dict[int, Floats] = {}
         sample_of = []
         for place, column in enumerate(self._columns):
 
@@ -108,13 +124,15 @@ class SurpriseModel:
             settings = self._settings.of_forest(len(column.features))
             sample_of.append(draws.of(self._rows[:, self._n_contextual + place % self._n_behavioral], settings))
             samples = draws.drawn[sample_of[-1]]
-            evidence[:, place], surprises[:, place] = column.fit(
+            evidence[:, place], surprises[:, place], to_learn = column.fit(
                 table, samples, asked, self._categorical, settings, self._seed(place), report
             )
+            if to_learn is not None:
+                spread[place] = to_learn
         if tick is not None:
             tick(n_rows)
         cells = self._cells(evidence, surprises)
-        self._verdict = Verdict.fit(cells)
+        self._verdict = Verdict.fit(self._cells_to_learn_from(cells, evidence, surprises, spread))
         forests = StoredForests(
             self._index.order(),
             table.kinds().bins(),
@@ -150,7 +168,7 @@ class SurpriseModel:
         return model
 
     @property
-    def _columns(self) -> list[ConditionalColumn]:
+    def _columns(self) -> list[AnyColumn]:
         return [*self._given_context, *self._given_all]
 
     def _seed(self, place: int) -> int:
@@ -183,6 +201,18 @@ class SurpriseModel:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
+    def _cells_to_learn_from(
+        self, cells: CellEvidence, evidence: Floats, surprises: Floats, spread: dict[int, Floats]
+    ) -> CellEvidence:
+        """The same cells, but those of categories spread evenly."""
+        if not spread:
+            return cells
+        evidence, surprises = evidence.copy(), surprises.copy()
+        for place, each in spread.items():
+            surprises[:, place] += each - evidence[:, place]
+            evidence[:, place] = each
+        return self._cells(evidence, surprises)
+
     def _judged(self, cells: CellEvidence, rows: Positions | slice = slice(None)) -> Judged:
         """What is said of cells, in the order of `rows`."""
         assert self._verdict is not None
@@ -203,6 +233,9 @@ class SurpriseModel:
         asked = replace(asked, is_elsewhere=(asked.fitted >= 0) & ~is_same)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):
+            if isinstance(column, CategoricalColumn):
+                found[:, feature] = np.nan
+                continue
             for row, density in enumerate(column.densities(asked)):
                 found[row, feature] = density.percentiles(N_QUANTILES)
         return found
@@ -232,7 +265,8 @@ class SurpriseModel:
         """The rows that count most for a row, of those that do: their positions, distances, and weights by feature."""
         row = np.append(context, np.full(self._n_behavioral, np.nan))
         weights = np.array([column.weights(row, fitted) for column in self._given_context])
-        total = weights.sum(axis=0)
+        # What is missing elsewhere is no context.
+        total = weights[: self._n_values].sum(axis=0)
         if fitted >= 0:
             total[fitted] = -1.0
         chosen = np.argpartition(-total, self._n_reference - 1)[: self._n_reference]
@@ -267,21 +301,26 @@ class SurpriseModel:
         """Everything there is to say about each row."""
         judged = self.judge(rows)
         asked = self._asked(rows)
-        densities = [column.densities(asked) for column in self._given_context]
+        densities = [None if isinstance(each, CategoricalColumn) else each.densities(asked) for each in self._given_context]
+        shares = [each.shares(asked) if isinstance(each, CategoricalColumn) else None for each in self._given_context]
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
         findings = []
         for row in range(len(judged.partial)):
-            percentiles = np.array([each[row].percentiles(N_QUANTILES) for each in densities])
+            unknown = np.full(N_QUANTILES + 1, np.nan)
+            percentiles = np.array(
+                [unknown if each is None else each[row].percentiles(N_QUANTILES) for each in densities]
+            )
             neighbors, distances, weights = self._group(asked.rows[row, : self._n_contextual], int(asked.fitted[row]))
             given_all = judged.cell_p_values_given_all
             verdicts = tuple(
                 CellVerdict(
                     float(judged.cell_p_values[row, feature]),
                     None if given_all is None else float(given_all[row, feature]),
-                    densities[feature][row],
+                    None if each is None else each[row],
+                    None if of_categories is None else of_categories[row],
                 )
-                for feature in range(self._n_behavioral)
+                for feature, (each, of_categories) in enumerate(zip(densities, shares, strict=True))
             )
             findings.append(
                 RowFindings(
@@ -304,3 +343,18 @@ def _in_parts(table: EncodedTable) -> Floats:
         return table.rows
     context = table.encoding.expand(table.rows[:, : table.n_contextual])
     return np.ascontiguousarray(np.hstack([context, table.rows[:, table.n_contextual :]]))
+
+
+def _choose_others(table: EncodedTable, context: Floats, summaries: list[Summary]) -> list[list[int]]:
+    """By behavioral feature: the other values that it is judged by."""
+    n_values = len(table.behavior_encoding.codes)
+    behavior = table.rows[:, table.n_contextual : table.n_contextual + n_values].copy()
+    for feature, summary in enumerate(summaries[:n_values]):
+        if isinstance(summary, Categories):
+            # An order that does not depend on names: the most common category comes first.
+            ranks = np.argsort(np.argsort(-summary.counts, kind="stable"), kind="stable")
+            known = ~np.isnan(behavior[:, feature])
+            behavior[known, feature] = ranks[behavior[known, feature].astype(np.int64)]
+    chosen = [each.tolist() for each in choose_others(context, table.encoding.feature_kinds, behavior)]
+    # The value itself would tell whether it is missing.
+    return [chosen[source] for source in table.behavior_encoding.sources]

@@ -141,7 +141,13 @@ class PastModel:
         )
         columns = self._table.n_columns if self._table.names is None else self._table.names
         past = EncodedTable(
-            lambda: self._table.original, self._table.roles, replace(encoding, times=times), rows, None, columns
+            lambda: self._table.original,
+            self._table.roles,
+            replace(encoding, times=times),
+            rows,
+            None,
+            columns,
+            self._table.behavior_encoding,
         )
         model = SurpriseModel(past, self._settings)
         model.fit(self._n_threads)

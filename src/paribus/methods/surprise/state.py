@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from paribus.methods.interface import Arrays, StoredArrays
 from paribus.methods.null import ScoreNull
 from paribus.methods.parameters import MAX_TREES, resolve_max_features
 from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.surprise.categories import Categories, LearnedCategories
 from paribus.methods.surprise.forests import StoredForests
 from paribus.methods.surprise.mixture import Learned
 from paribus.methods.surprise.smoothing import ColumnSmoothing
@@ -28,6 +29,8 @@ from paribus.tables.encoded_table import EncodedTable
 MAX_REFERENCES = 200
 # Shares sum to 1 within this.
 ROUNDING = 1e-9
+# The power of a probability.
+MAX_POWER = 100.0
 # Knots of a map.
 MAX_KNOTS = 1_000
 SHAPES = ("plain", "asinh", "log")
@@ -57,6 +60,10 @@ class SurpriseSettings:
         )
 
 
+Summary: TypeAlias = tuple[WholeColumn, ColumnSupport] | Categories
+"""The whole of a behavioral feature, and the values that it can have."""
+
+
 @dataclass(frozen=True)
 class SurpriseState:
     """What a fit leaves behind, besides the table."""
@@ -65,12 +72,12 @@ class SurpriseState:
     n_rows: int
     others: list[list[int]]
     """Of each behavioral feature: the others that it is judged by, ascending."""
-    learned: list[Learned]
+    learned: list[Learned | LearnedCategories]
     """Of each behavioral feature: given the context, and, if there are several, given all other features."""
     verdict: Verdict
     ranges: Floats
     """The range of each contextual feature."""
-    summaries: list[tuple[WholeColumn, ColumnSupport]]
+    summaries: list[Summary]
     """Of each behavioral feature: the whole column, and the values that it can have."""
     forests: StoredForests
 
@@ -93,7 +100,10 @@ def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
         "others": state.others,
         "learned": [_pack_learned(learned) for learned in state.learned],
         "ranges": state.ranges.tolist(),
-        "summaries": [_pack_summary(*each) for each in state.summaries],
+        "summaries": [
+            {"counts": each.counts.tolist()} if isinstance(each, Categories) else _pack_summary(*each)
+            for each in state.summaries
+        ],
         "samples": state.forests.sample_of,
         "verdict": {
             "sums": {
@@ -119,16 +129,16 @@ def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
 def _pack_forests(state: SurpriseState) -> Arrays:
     forests = state.forests
     arrays: Arrays = {"index": forests.index}
-    for place, (_, support) in enumerate(state.summaries):
-        if support.values is not None:
-            arrays[f"values_{place}"] = support.values
+    for place, summary in enumerate(state.summaries):
+        if not isinstance(summary, Categories) and summary[1].values is not None:
+            arrays[f"values_{place}"] = summary[1].values
     for feature, bins in enumerate(forests.bins):
         if len(bins):
             arrays[f"bins_{feature}"] = bins
     for place, (rows, ends) in enumerate(forests.samples):
         arrays |= {f"sample_rows_{place}": rows, f"sample_ends_{place}": ends}
     for place, (learned, packed) in enumerate(zip(state.learned, forests.packed, strict=True)):
-        if learned.trend is not None:
+        if isinstance(learned, Learned) and learned.trend is not None:
             leverage = learned.trend.leverage
             arrays |= {f"leverage_rows_{place}": leverage.rows, f"leverage_{place}": leverage.divisors}
         for view, each in enumerate(packed):
@@ -153,7 +163,9 @@ def _plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _pack_learned(learned: Learned) -> dict[str, Any]:
+def _pack_learned(learned: Learned | LearnedCategories) -> dict[str, Any]:
+    if isinstance(learned, LearnedCategories):
+        return {"strength": learned.strength, "power": learned.power, "tail": _pack_tail(learned.tail)}
     trend, smoothing = None if learned.trend is None else learned.trend.trend, learned.smoothing
     return {
         "shares": learned.shares.tolist(),
@@ -201,6 +213,7 @@ def _pack_tail(tail: TailMap) -> dict[str, Any]:
 def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> SurpriseState:
     """The state again, from parts that may have been tampered with."""
     categorical, n_rows = table.encoding.feature_kinds, table.n_rows
+    all_categorical = table.feature_kinds
     if table.order is None:
         raise DamagedError("order is missing")
     settings = SurpriseSettings(
@@ -213,29 +226,42 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
     )
     if settings.by_past and not any(table.encoding.times):
         raise DamagedError("by_past is not what it should be")
-    n_behavioral = len(table.roles.behavioral)
-    n_columns = n_behavioral * (2 if n_behavioral > 1 else 1)
-    chosen = header.get("others", lambda value: _are_others(value, n_behavioral))
+    n_behavioral, n_values = table.n_behavioral, len(table.behavior_encoding.codes)
+    n_columns = n_behavioral * (2 if n_values > 1 else 1)
+    chosen = header.get("others", lambda value: _are_others(value, table.behavior_encoding.sources, n_values))
     ranges = _numbers(header, "ranges", len(categorical), len(categorical))
     stored = header.get("summaries", lambda value: isinstance(value, list) and len(value) == n_behavioral)
-    summaries = [_unpack_summary(each, arrays, place) for place, each in enumerate(stored)]
+    summaries: list[Summary] = []
+    for place, (each, codes) in enumerate(zip(stored, table.behavior_encoding.feature_codes, strict=True)):
+        if codes is None:
+            summaries.append(_unpack_summary(each, arrays, place))
+        else:
+            summaries.append(_unpack_categories(each, table.rows[:, table.n_contextual + place], len(codes)))
     stored = header.get("learned", lambda value: isinstance(value, list) and len(value) == n_columns)
-    learned = []
+    learned: list[Learned | LearnedCategories] = []
+    n_views = []
     for place, fields in enumerate(stored):
-        n_others = 0 if place < n_behavioral else len(chosen[place - n_behavioral])
-        kinds = np.append(categorical, np.zeros(n_others, dtype=np.uint8))
-        learned.append(_unpack_learned(fields, arrays, place, kinds, summaries[place % n_behavioral][0]))
+        summary = summaries[place % n_behavioral]
+        if isinstance(summary, Categories):
+            learned.append(_unpack_learned_categories(fields))
+            n_views.append(0 if summary.is_constant else 1)
+            continue
+        others = [] if place < n_behavioral else [len(categorical) + other for other in chosen[place - n_behavioral]]
+        found = _unpack_learned(
+            fields, arrays, place, np.append(categorical, all_categorical[others]), summary[0]
+        )
+        learned.append(found)
+        n_views.append(len(found.min_deviations))
     verdict = _unpack_verdict(_part(header, "verdict"), n_behavioral)
-    forests = _unpack_forests(header, arrays, table, [len(each.min_deviations) for each in learned])
+    forests = _unpack_forests(header, arrays, table, n_views)
     return SurpriseState(settings, n_rows, chosen, learned, verdict, ranges, summaries, forests)
 
 
 def _unpack_forests(header: Fields, arrays: StoredArrays, table: EncodedTable, n_views: list[int]) -> StoredForests:
     # What is in these arrays is checked by the compiled part, which uses them.
     bins: list[Bytes] = []
-    for feature, is_category in enumerate(table.encoding.feature_kinds):
+    for feature, is_category in enumerate(table.feature_kinds):
         bins.append(_list_of(arrays, f"bins_{feature}", np.uint8) if is_category else np.empty(0, dtype=np.uint8))
-    bins += [np.empty(0, dtype=np.uint8)] * len(table.roles.behavioral)
     sample_of = header.get("samples", lambda value: isinstance(value, list) and len(value) == len(n_views))
     if not all(is_whole(each) and 0 <= each < len(n_views) for each in sample_of):
         raise DamagedError("samples is invalid")
@@ -279,6 +305,22 @@ def _unpack_summary(stored: Any, arrays: StoredArrays, place: int) -> tuple[Whol
             raise DamagedError("values is not what it should be")
     decimals = part.get("decimals", lambda value: value is None or (is_whole(value) and 0 <= value <= 20))
     return whole, ColumnSupport(float(lowest), float(highest), float(resolution), values, decimals)
+
+
+def _unpack_categories(stored: Any, codes: Floats, n_codes: int) -> Categories:
+    # The counts follow from the rows; they are stored for whoever reads the file.
+    found = Categories.of(codes, n_codes)
+    if not isinstance(stored, dict) or stored.get("counts") != found.counts.tolist() or not found.counts.any():
+        raise DamagedError("summaries is not what it should be")
+    return found
+
+
+def _unpack_learned_categories(stored: Any) -> LearnedCategories:
+    if not isinstance(stored, dict):
+        raise DamagedError("learned is not what it should be")
+    part = Fields(stored)
+    power = part.get("power", lambda value: is_finite(value) and 0 < value <= MAX_POWER)
+    return LearnedCategories(_above_zero(part, "strength"), float(power), _unpack_tail(_part(part, "tail")))
 
 
 def _unpack_learned(
@@ -433,17 +475,17 @@ def _numbers(part: Fields, name: str, fewest: int, most: int) -> Floats:
     return np.array(found, dtype=np.float64)
 
 
-def _are_others(value: Any, n_behavioral: int) -> bool:
-    """Whether there are other features for each one, ascending; at least one, if there are any."""
+def _are_others(value: Any, sources: list[int], n_values: int) -> bool:
+    """Whether there are other values for each feature, ascending; at least one, if there are any."""
     return (
         isinstance(value, list)
-        and len(value) == n_behavioral
+        and len(value) == len(sources)
         and all(
             isinstance(each, list)
-            and all(is_whole(other) and 0 <= other < n_behavioral and other != feature for other in each)
+            and all(is_whole(other) and 0 <= other < n_values and other != source for other in each)
             and all(first < second for first, second in pairwise(each))
-            and bool(each) == (n_behavioral > 1)
-            for feature, each in enumerate(value)
+            and bool(each) == (n_values > 1)
+            for source, each in zip(sources, value, strict=True)
         )
     )
 

@@ -1,0 +1,343 @@
+"""The distribution of a column of categories given other columns: class frequencies in the leaves of a forest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats, Positions
+from paribus._common.statistics import evenly
+from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target
+from paribus.methods.interface import CategoryShares
+from paribus.methods.surprise.calibration import LEVELS, TailMap
+from paribus.methods.surprise.views import Asked, Bytes, Features, ForestSettings
+
+# Beyond, the rarest categories share the last class.
+MAX_CLASSES = 64
+# Rows that say how far to trust the leaves, and how common each probability is.
+MAX_ROWS_FOR_STRENGTH = 4_000
+MAX_ROWS_FOR_TAIL = 20_000
+# Cells, of rows and classes, that are looked at at a time.
+BLOCK_CELLS = 2_000_000
+# How many rows of the whole column count in each leaf, and the powers of probabilities, that are tried.
+STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
+POWERS = (1.0, 1.3, 1.7, 2.2, 3.0)
+# This share of the values may be anything, so that a few wrong ones do not choose for all others.
+WRONG_SHARE = 0.001
+# Probabilities that differ by less are equal.
+ROUNDING = 1e-9
+# Tail probabilities, beyond those of `LEVELS`, at which the map of a column of categories has knots.
+FAR_LEVELS = np.array([0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001])
+# The median of the evidence of ordinary values.
+USUAL = float(np.log(2.0))
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The categories of a column, and how common each is in the whole column."""
+
+    counts: npt.NDArray[np.int64]
+    """By code."""
+
+    @classmethod
+    def of(cls, codes: Floats, n_codes: int) -> Categories:
+        """The categories of a column."""
+        return cls(np.bincount(codes[~np.isnan(codes)].astype(np.int64), minlength=n_codes))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is one category only."""
+        return bool((self.counts > 0).sum() < 2)
+
+    @cached_property
+    def class_of_code(self) -> npt.NDArray[np.uint8]:
+        """The most common categories have a class each, in descending order of their counts; the others share one."""
+        rank = np.empty(len(self.counts), dtype=np.int64)
+        rank[np.argsort(-self.counts, kind="stable")] = np.arange(len(self.counts))
+        return np.minimum(rank, MAX_CLASSES - 1).astype(np.uint8)
+
+    @cached_property
+    def frequencies(self) -> Floats:
+        """By class: its share of the whole column."""
+        return np.asarray(np.bincount(self.class_of_code, self.counts) / self.counts.sum())
+
+    @cached_property
+    def shares(self) -> Floats:
+        """By code: its share of its class."""
+        in_class = np.bincount(self.class_of_code, self.counts)
+        return np.asarray(self.counts / np.maximum(in_class[self.class_of_code], 1.0))
+
+    @cached_property
+    def unseen(self) -> float:
+        """The probability of a category that the column does not have.
+
+        By Good and Turing, as many values are new as there are categories that were seen once; at least one is.
+        """
+        return float(max(1, (self.counts == 1).sum()) / (self.counts.sum() + 1))
+
+    @cached_property
+    def shared(self) -> Floats:
+        """The shares of the categories in the last class, ascending, if there are several."""
+        return np.sort(self.shares[self.class_of_code == MAX_CLASSES - 1])
+
+    def probabilities(self, of_classes: Floats, codes: npt.NDArray[np.int64]) -> Floats:
+        """By row: the probability of a code, given those of classes, [row][class]. Other codes are unseen ones."""
+        is_seen = (codes >= 0) & (codes < len(self.counts))
+        known = np.where(is_seen, codes, 0)
+        found = of_classes[np.arange(len(codes)), self.class_of_code[known]] * self.shares[known]
+        return np.where(is_seen, (1.0 - self.unseen) * found, self.unseen)
+
+    def tails(self, of_classes: Floats, probabilities: Floats) -> Floats:
+        """By row: the probability of a category that is at most as probable."""
+        limit = probabilities * (1.0 + ROUNDING)
+        highest = limit / (1.0 - self.unseen)
+        n_alone = of_classes.shape[1] if len(self.shared) < 2 else MAX_CLASSES - 1
+        # Class by class, so that a row's sum does not depend on the rows around it.
+        found = np.zeros(len(of_classes))
+        for place in range(n_alone):
+            found += np.where(of_classes[:, place] <= highest, of_classes[:, place], 0.0)
+        if n_alone < of_classes.shape[1]:
+            together = of_classes[:, n_alone]
+            reached = np.append(0.0, np.cumsum(self.shared))
+            found += together * reached[np.searchsorted(self.shared, highest / np.maximum(together, 1e-300), "right")]
+        found = (1.0 - self.unseen) * found + np.where(self.unseen <= limit, self.unseen, 0.0)
+        return np.minimum(found, 1.0)
+
+    def all_tails(self, of_classes: Floats) -> tuple[Floats, Floats]:
+        """For each row and category: the probability of one at most as probable, and its own.
+
+        Of the categories that share a class, some stand for all.
+        """
+        n_rows, n_classes = of_classes.shape
+        n_alone = n_classes if len(self.shared) < 2 else MAX_CLASSES - 1
+        parts = [(place, 1.0, 1.0) for place in range(n_alone)]
+        if n_alone < n_classes:
+            strata = np.array_split(self.shared, min(len(self.shared), MAX_STRATA))
+            parts += [(n_alone, float(each[-1]), float(each.sum())) for each in strata]
+        tails, masses = np.empty((len(parts) + 1, n_rows)), np.empty((len(parts) + 1, n_rows))
+        for place, (which, share, mass) in enumerate(parts):
+            own = (1.0 - self.unseen) * of_classes[:, which]
+            tails[place], masses[place] = self.tails(of_classes, own * share), own * mass
+        tails[-1] = self.tails(of_classes, np.full(n_rows, self.unseen))
+        masses[-1] = self.unseen
+        return tails.ravel(), masses.ravel()
+
+
+MAX_STRATA = 16
+
+
+@dataclass(frozen=True)
+class LearnedCategories:
+    """What a column of categories has learned, apart from its forest."""
+
+    strength: float
+    """How many rows of the whole column count in each leaf."""
+    power: float
+    """The power of probabilities: forests average over trees, and are less sure than they may be."""
+    tail: TailMap
+
+
+class CategoricalColumn:
+    """The distribution of a column of categories given other columns.
+
+    Each tree says how common the classes are in the leaf, together with some rows of the whole column; the forest says
+    the mean, to a power. How many rows and which power, is learned from rows that the trees have not seen.
+
+    Parameters
+    ----------
+    rows : array
+        The table: [row][column].
+    column : int
+        The column of the table, which holds codes.
+    categories : Categories
+        Its categories.
+    features : array
+        The columns of the table that it is conditioned on.
+    """
+
+    def __init__(self, rows: Floats, column: int, categories: Categories, features: Features) -> None:
+        self.features = features
+        self._rows, self._column = rows, column
+        self._categories = categories
+        self._target = Target(rows, column, categories.class_of_code)
+        self._forest: Forest | None = None
+        self._learned = LearnedCategories(1.0, 1.0, TailMap(np.zeros(1), np.zeros(1), 1.0, 1.0))
+
+    @property
+    def learned(self) -> LearnedCategories:
+        """What was learned."""
+        return self._learned
+
+    @property
+    def packed(self) -> list[Bytes]:
+        """The forest, as bytes."""
+        return [] if self._forest is None else [self._forest.packed()]
+
+    def fit(
+        self,
+        table: FeatureTable,
+        samples: Samples,
+        asked: Asked,
+        categorical: npt.NDArray[np.uint8],
+        settings: ForestSettings,
+        seed: int,
+        report: Callable[[float], object],
+    ) -> tuple[Floats, Floats, Floats | None]:
+        """Learns from all rows of a table. Returns the evidence of each value, its surprise, and what to learn from.
+
+        Evidence of categories has steps: many rows have the same. What is learned from them is as if they were spread
+        evenly between this step and the next.
+        """
+        values = np.ascontiguousarray(self._rows[:, self._column])
+        if self._categories.is_constant:
+            return *self.judge(asked, values), None
+        known = np.flatnonzero(~np.isnan(values))
+        self._forest = Forest(
+            table,
+            samples,
+            self._target,
+            self.features,
+            settings.max_features,
+            settings.min_samples_leaf,
+            seed,
+            asked.n_threads,
+            lambda done: report(0.7 * done / settings.n_pairs),
+        )
+        strength, power = self._choose(asked.take(evenly(known, MAX_ROWS_FOR_STRENGTH)), values)
+        limit = float(np.log(len(known)))
+        self._learned = LearnedCategories(strength, power, TailMap(np.zeros(1), np.zeros(1), 1.0, limit))
+        some = asked.take(evenly(known, MAX_ROWS_FOR_TAIL))
+        found = [self._categories.all_tails(classes) for _, classes in self._blocks(some)]
+        tails, masses = (np.concatenate([each[i] for each in found]) for i in (0, 1))
+        expected = ExpectedTails.of(tails, masses)
+        self._learned = LearnedCategories(strength, power, expected.map(limit))
+        own = self._tails(asked, values)
+        self._forest.release()
+        report(1.0)
+        evidence = self._learned.tail(-np.log(own))
+        # Another sequence for each column, so that they are independent of each other.
+        step = np.sqrt(2.0 + 4.0 * seed % 9973)
+        spread = np.modf((np.arange(len(values)) + 0.5) * step)[0]
+        return evidence, evidence - USUAL, expected.spread(own, spread, self._learned.tail)
+
+    def recall(self, learned: LearnedCategories, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
+        """Takes over what was learned before, and the forest that was grown."""
+        self._learned = learned
+        if not self._categories.is_constant:
+            self._forest = Forest(kinds, samples, self._target, packed[0])
+
+    def judge(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
+        """The calibrated evidence of values, and their surprise above the usual, in nats; NaN where one is missing."""
+        if self._forest is None:
+            nothing = np.where(np.isnan(values), np.nan, 0.0)
+            return nothing, nothing
+        evidence = self._learned.tail(-np.log(self._tails(asked, values)))
+        return evidence, evidence - USUAL
+
+    def shares(self, asked: Asked) -> list[CategoryShares]:
+        """The probability of each category, by row."""
+        categories = self._categories
+        if self._forest is None:
+            whole = (1.0 - categories.unseen) * categories.counts / categories.counts.sum()
+            return [CategoryShares(whole, categories.unseen)] * len(asked.rows)
+        found = []
+        for _, classes in self._blocks(asked):
+            all_codes = (1.0 - categories.unseen) * classes[:, categories.class_of_code] * categories.shares
+            found += [CategoryShares(each, categories.unseen) for each in all_codes]
+        return found
+
+    def weights(self, row: Floats, fitted: int) -> Floats:
+        """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
+        if self._forest is None:
+            return np.full(len(self._rows), 1.0 / len(self._rows))
+        return self._forest.weights(row, fitted)
+
+    def _tails(self, asked: Asked, values: Floats) -> Floats:
+        """By row: the probability of a category that is at most as probable as its own; NaN where that is missing."""
+        missing = np.isnan(values)
+        codes = np.where(missing, 0, values).astype(np.int64)
+        found = np.empty(len(values))
+        for rows, classes in self._blocks(asked):
+            own = self._categories.probabilities(classes, codes[rows])
+            found[rows] = self._categories.tails(classes, own)
+        return np.where(missing, np.nan, found)
+
+    def _blocks(self, asked: Asked) -> list[tuple[slice, Floats]]:
+        learned = self._learned
+        size = max(1, BLOCK_CELLS // len(self._categories.frequencies))
+        blocks = [slice(begin, begin + size) for begin in range(0, len(asked.rows), size)]
+        return [
+            (rows, self._of_classes(asked.take(np.arange(len(asked.rows))[rows]), learned.strength, learned.power))
+            for rows in blocks
+        ]
+
+    def _of_classes(self, asked: Asked, strength: float, power: float) -> Floats:
+        """The probabilities of classes: [row][class]."""
+        assert self._forest is not None
+        found = self._forest.class_shares(asked.rows, asked.fitted, strength, asked.n_threads)
+        return _to_power(found[:, :-1] + found[:, -1:] * self._categories.frequencies, power)
+
+    def _choose(self, asked: Asked, values: Floats) -> tuple[float, float]:
+        """The strength and the power that make some rows most likely."""
+        places = asked.fitted
+        codes = self._rows[places, self._column].astype(np.int64)
+        own = self._categories.class_of_code[codes]
+        anything = WRONG_SHARE * self._categories.frequencies[own]
+        best = -np.inf, 1.0, 1.0
+        for strength in STRENGTHS:
+            plain = self._of_classes(asked, strength, 1.0)
+            for power in POWERS:
+                likelihoods = _to_power(plain, power)[np.arange(len(own)), own]
+                quality = float(np.log((1.0 - WRONG_SHARE) * likelihoods + anything).mean())
+                best = max(best, (quality, strength, power))
+        return best[1], best[2]
+
+
+@dataclass(frozen=True)
+class ExpectedTails:
+    """How often ordinary rows have a category that is so improbable, by what their distributions say."""
+
+    tails: Floats
+    """Probabilities of categories at most as probable, ascending and distinct."""
+    reached: Floats
+    """By tail: the share of ordinary rows that have it or a lower one."""
+
+    @classmethod
+    def of(cls, tails: Floats, masses: Floats) -> ExpectedTails:
+        """From all categories of some rows: their tails, and how probable each is."""
+        order = np.argsort(tails, kind="stable")
+        ascending, reached = tails[order], np.cumsum(masses[order])
+        last = np.append(np.diff(ascending) > ROUNDING * ascending[1:], True)
+        return cls(ascending[last], reached[last] / reached[-1])
+
+    def map(self, limit: float) -> TailMap:
+        """What a tail is worth, by minus its logarithm."""
+        levels = np.append(LEVELS, FAR_LEVELS)
+        places = np.searchsorted(self.reached, levels * (1.0 + ROUNDING), "right") - 1
+        places = np.unique(places[places >= 0])[::-1]
+        knots = -np.log(self.tails[places]) + 0.0
+        return TailMap(knots, -np.log(self.reached[places]) + 0.0, 1.0, limit)
+
+    def spread(self, tails: Floats, shares: Floats, worth: TailMap) -> Floats:
+        """The evidence of tails that are spread evenly from what is reached before them to what is reached by them."""
+        at = np.searchsorted(self.tails, tails * (1.0 - ROUNDING), "left")
+        below = np.append(0.0, self.reached)[at]
+        by = np.append(self.reached, 1.0)[np.searchsorted(self.tails, tails * (1.0 + ROUNDING), "right") - 1]
+        evidence = worth(-np.log(tails))
+        higher = -np.log(np.maximum(below + shares * (by - below), 1e-300))
+        # Where the table ends, evidence is as it is.
+        return np.where(below > 0, np.maximum(evidence, higher), evidence)
+
+
+def _to_power(probabilities: Floats, power: float) -> Floats:
+    if power == 1.0:
+        return probabilities
+    raised = probabilities**power
+    total = np.zeros(len(raised))
+    for place in range(raised.shape[1]):
+        total += raised[:, place]
+    return np.asarray(raised / total[:, None])
