@@ -343,7 +343,7 @@ def _fit(
         make = find_by_option(option).estimator
     _check_method(option, parameters)
     detector: ContextualDetector = make(
-        chosen.contextual or [],
+        chosen.contexts or chosen.contextual or [],
         chosen.behavioral,
         categorical=chosen.categorical,
         progress=_wants_bar(),
@@ -373,7 +373,7 @@ def _sample(
     with reporter(_wants_bar(), stream.n_rows, "Reading") as tick:
         sample = sample_rows(
             TableBatches(stream.batches, stream.n_rows),
-            chosen.contextual or [],
+            chosen.contexts or chosen.contextual or [],
             chosen.behavioral,
             categorical=chosen.categorical,
             key=chosen.typed.id,

@@ -129,7 +129,8 @@ def roles(
             "-c",
             metavar="COLUMNS",
             help="The contextual columns, separated by commas; can be repeated. "
-            "Put a name with a comma in double quotes, or in an option of its own.",
+            "Put a name with a comma in double quotes, or in an option of its own. BEHAVIOR=COLUMNS names those of one "
+            "behavioral column.",
         ),
     ] = None,
     behavior: Annotated[

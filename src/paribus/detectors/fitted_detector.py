@@ -24,7 +24,7 @@ from paribus.methods.parameters import check_parameters
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
-from paribus.tables.table import Columns, Table
+from paribus.tables.table import Columns, Contexts, Table
 from paribus.tables.time_parts import TREND
 
 # Attributes that hold what a fit says of its rows.
@@ -34,7 +34,7 @@ RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Holds what a fit learned. The subclasses in this package add scoring, explanations and output."""
 
-    contextual: Columns
+    contextual: Contexts
     behavioral: Columns | None
     categorical: Columns | None
     contamination: float | str

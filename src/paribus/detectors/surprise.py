@@ -22,7 +22,7 @@ from paribus.methods.surprise.model import SurpriseModel
 from paribus.methods.surprise.past import find_moments, judge_by_past
 from paribus.methods.surprise.state import SurpriseSettings
 from paribus.tables.encoded_table import encode_table
-from paribus.tables.table import Columns
+from paribus.tables.table import Columns, Contexts
 from paribus.tables.time_parts import TimePartsOption
 
 
@@ -38,8 +38,10 @@ class ConditionalSurprise(ContextualDetector):
 
     Parameters
     ----------
-    contextual : list of names or positions
-        The contextual columns: numeric or categorical, missing values allowed.
+    contextual : list of names or positions, or dict
+        The contextual columns: numeric, categorical or moments, missing values allowed. A dict has the context of each
+        behavioral column, as in `{"temperature": ["month", "elevation"], "rain": ["month"]}`: each is judged given its
+        own context, and given its own context and the other behavior.
     behavioral : list of names or positions, optional
         The behavioral columns: numeric, missing values allowed. By default every other numeric column.
     categorical : list of names or positions, optional
@@ -118,7 +120,7 @@ class ConditionalSurprise(ContextualDetector):
 
     def __init__(
         self,
-        contextual: Columns,
+        contextual: Contexts,
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,

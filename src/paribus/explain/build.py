@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,8 +73,9 @@ def explain_rows(
         group = view.store.context(neighbors)
         behavior = _features(view, values[row], findings[row])
         weights = behavior[0].weights
+        own_context = view.own_context(behavior[0].name)
         context = [
-            column.describe(_plain(own[place][row]), group[:, place], weights)
+            replace(column.describe(_plain(own[place][row]), group[:, place], weights), counts=place in own_context)
             for place, column in enumerate(view.context)
         ]
         score = float(scores[row])

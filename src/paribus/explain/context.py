@@ -53,6 +53,8 @@ class ContextFeature:
     warning: str | None
     """Why the group says little about this row's value; None if there is no reason."""
     format: ColumnFormat = field(repr=False)
+    counts: bool = True
+    """Whether the leading behavioral feature is judged by it."""
     words: str | None = None
     """What the moments of the group have in common, as in 'Sundays in July, about 14 h'."""
 
@@ -64,7 +66,7 @@ class ContextFeature:
     @property
     def sets_apart(self) -> bool:
         """Whether the group differs from the whole table in this feature."""
-        return self.table_share <= MAX_RELATIVE_SHARE * self.share
+        return self.counts and self.table_share <= MAX_RELATIVE_SHARE * self.share
 
     @property
     def text(self) -> str:
@@ -161,7 +163,7 @@ class ContextColumn:
         warning = None
         if TREND in times.parts:
             warning = self._beyond(value, float(moments.min()), float(moments.max()))
-        return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, said.text)
+        return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, words=said.text)
 
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
         counts = self._count(group, weights)

@@ -133,6 +133,13 @@ class FittedView:
             )
         return int(row)
 
+    def own_context(self, behavior: str) -> list[int]:
+        """The places of the contextual features that a behavioral feature is judged by."""
+        table = self._fitted.table
+        if table.roles.contexts is None:
+            return list(range(len(self.context)))
+        return table.roles.contexts[table.behavior_encoding.sources[self.behavior_names.index(behavior)]]
+
     def behavior_place(self, feature: str | int) -> int:
         """The position of a feature among the behavioral features."""
         return find_key(feature, self.behavior_names, "behavioral feature")

@@ -81,6 +81,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "contextual": roles.contextual,
         "behavioral": roles.behavioral,
         "by_name": roles.by_name,
+        "contexts": roles.contexts,
         "labels": labels is not None,
         "categories": [
             None if codes is None else [pack_category(category) for category in codes]
@@ -158,7 +159,8 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
     if np.isnan(reach).any():
         raise DamagedError("the distances are invalid")
-    roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
+    contexts = header.get("contexts", lambda value: value is None or _are_contexts(value, contextual, behavioral))
+    roles = Roles(contextual, behavioral, categorical, header.flag("by_name"), contexts)
     if roles.by_name and not isinstance(columns, list):
         raise DamagedError("the columns have no names")
     _check_table(header, arrays, roles, columns)
@@ -182,7 +184,9 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     seconds = float(header.get("seconds", is_finite))
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
     for name in ("contextual", "behavioral", "categorical"):
-        if not _is_columns(parameters.get(name)):
+        value = parameters.get(name)
+        lists = list(value.values()) if name == "contextual" and isinstance(value, dict) else [value]
+        if not all(map(_is_columns, lists)):
             raise DamagedError(f"the parameter {name} is invalid")
     judged = partial(_unpack_judged, arrays, shape, len(behavioral))
     return parameters, Fitted(encoded, method.method, state, judged, reach, threshold, seconds)
@@ -334,6 +338,20 @@ def _as_array(columns: list[npt.NDArray[Any]], type_name: str) -> npt.NDArray[An
 def _is_columns(value: Any) -> bool:
     keys = value if isinstance(value, list) else [] if value is None else [value]
     return all(isinstance(key, str) or is_whole(key) for key in keys)
+
+
+def _are_contexts(value: Any, contextual: list[int], behavioral: list[int]) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == len(behavioral)
+        and all(
+            isinstance(each, list)
+            and each
+            and all(is_whole(place) and 0 <= place < len(contextual) for place in each)
+            and len(set(each)) == len(each)
+            for each in value
+        )
+    )
 
 
 def _is_texts(value: Any) -> bool:

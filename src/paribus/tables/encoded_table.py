@@ -16,7 +16,7 @@ from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
 from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.row_hash import Hashes, canonical_order, hash_rows
 from paribus.tables.row_store import ColumnSummary, Rows
-from paribus.tables.table import Columns, Table
+from paribus.tables.table import Columns, Contexts, Table
 from paribus.tables.time_parts import TimePartsOption
 
 # With missing="auto", a column must have and lack values in this share of the rows, and in so many.
@@ -117,6 +117,16 @@ class EncodedTable:
         return np.append(self.encoding.feature_kinds, self.behavior_encoding.categorical)
 
     @property
+    def feature_contexts(self) -> list[npt.NDArray[np.uint16]]:
+        """Of each behavioral feature: the contextual features that methods judge it by, where moments are in parts."""
+        columns = self.encoding.feature_columns
+        contexts = self.roles.contexts
+        everything = np.arange(len(columns), dtype=np.uint16)
+        if contexts is None:
+            return [everything] * self.n_behavioral
+        return [everything[np.isin(columns, contexts[source])] for source in self.behavior_encoding.sources]
+
+    @property
     def all_context(self) -> Floats:
         """[row][contextual feature] in the caller's order: a copy."""
         return self.context(slice(None))
@@ -192,7 +202,7 @@ class EncodedTable:
 
 def encode_table(
     table: Any,
-    contextual: Columns,
+    contextual: Contexts,
     behavioral: Columns | None,
     categorical: Columns | None,
     time_parts: TimePartsOption | None = None,
@@ -226,7 +236,8 @@ def encode_table(
         behavior = behavior[:, kept]
         positions = [roles.behavioral[place] for place in kept]
         categories = roles.categorical & {*roles.contextual, *positions}
-        roles = replace(roles, behavioral=positions, categorical=categories)
+        contexts = None if roles.contexts is None else [roles.contexts[place] for place in kept]
+        roles = replace(roles, behavioral=positions, categorical=categories, contexts=contexts)
         codes = [behavior_encoding.codes[place] for place in kept]
         behavior_encoding = BehaviorEncoding(codes, find_missing(behavior, missing))
         behavior = behavior_encoding.with_missing(behavior)

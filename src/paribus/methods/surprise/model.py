@@ -80,7 +80,7 @@ class SurpriseModel:
         """By behavioral feature: the others that it is judged by."""
         columns = table.encoding.feature_columns
         self._weights = 1.0 / np.bincount(columns)[columns]
-        context = np.arange(self._n_contextual, dtype=np.uint16)
+        contexts = table.feature_contexts
         self._given_context: list[AnyColumn] = []
         self._given_all: list[AnyColumn] = []
         """Empty if there is one behavioral column."""
@@ -89,7 +89,7 @@ class SurpriseModel:
         for feature in range(self._n_behavioral):
             # Of values that are missing together, one is news: the others are judged as if it were known.
             known = np.arange(min(self._n_contextual + self._n_values, 65_535), self._n_contextual + feature)
-            given = np.append(context, known.astype(np.uint16))
+            given = np.append(contexts[feature], known.astype(np.uint16))
             self._given_context.append(self._column(feature, given))
             if others[feature]:
                 chosen = np.array([self._n_contextual + other for other in others[feature]], dtype=np.uint16)
@@ -301,7 +301,9 @@ class SurpriseModel:
         """Everything there is to say about each row."""
         judged = self.judge(rows)
         asked = self._asked(rows)
-        densities = [None if isinstance(each, CategoricalColumn) else each.densities(asked) for each in self._given_context]
+        densities = [
+            None if isinstance(each, CategoricalColumn) else each.densities(asked) for each in self._given_context
+        ]
         shares = [each.shares(asked) if isinstance(each, CategoricalColumn) else None for each in self._given_context]
         assert judged.cell_p_values is not None
         assert judged.kinds is not None

@@ -247,9 +247,8 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
             n_views.append(0 if summary.is_constant else 1)
             continue
         others = [] if place < n_behavioral else [len(categorical) + other for other in chosen[place - n_behavioral]]
-        found = _unpack_learned(
-            fields, arrays, place, np.append(categorical, all_categorical[others]), summary[0]
-        )
+        own = categorical[table.feature_contexts[place % n_behavioral]]
+        found = _unpack_learned(fields, arrays, place, np.append(own, all_categorical[others]), summary[0])
         learned.append(found)
         n_views.append(len(found.min_deviations))
     verdict = _unpack_verdict(_part(header, "verdict"), n_behavioral)
