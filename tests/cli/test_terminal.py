@@ -92,7 +92,7 @@ def test_narrow_terminals(command: str, columns: int, days: Path, tmp_path: Path
     assert "…" not in "".join(lines)
     words = set(re.findall(r"\w+", " ".join(lines)))
     whole = {
-        "detect": {"s137", "temperature", "comparable", "between"},
+        "detect": {"s137", "temperature", "comparable", "elevation"},
         "explain": {BEHAVIOR_HEADINGS[0], "temperature", "elevation", "comparable"},
         "overview": {"temperature", "categories", "distinct", "station"},
         "demo": {"temperature", "inland", "1204", "unusual"},

@@ -11,10 +11,20 @@ import pyarrow as pa
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from paribus import ConditionalSurprise
+from paribus.tables.column import is_missing
 from tests.support.detectors import DetectorClass, for_both, quick
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
-RESULTS = ["row", "score", "rank", "label", "partial_pressure", "partial_pulse"]
+RESULTS = ["row", "score", "p_value", "rank", "label"]
+FOUND = ["group", "sentence", "leading", "value", "usual_low", "usual_high"]
+PARTS = ["partial_pressure", "partial_pulse"]
+
+
+def names_of_results(make: DetectorClass, *, sentences: bool = True) -> list[str]:
+    """The columns of a frame; only one method tells kinds apart."""
+    kind = ["kind"] if make is ConditionalSurprise else []
+    return [*RESULTS, *kind, *(FOUND if sentences else []), *PARTS]
 
 
 def fit(make: DetectorClass, table: Any, **options: Any) -> Any:
@@ -26,7 +36,8 @@ def test_the_frame_has_the_results_of_all_rows(make: DetectorClass) -> None:
     """Tests each column against the attributes of the detector, in the order of the rows."""
     detector = fit(make, mixed_table(80, missing=0.0), contamination=0.1)
     frame = detector.to_frame()
-    assert list(frame) == RESULTS
+    assert list(frame) == names_of_results(make)
+    assert frame["p_value"].tolist() == detector.p_values_.tolist()
     assert frame["row"].tolist() == list(range(80))
     assert frame["score"].tolist() == detector.anomaly_scores_.tolist()
     assert frame["rank"].tolist() == [1 + (detector.anomaly_scores_ > score).sum() for score in frame["score"]]
@@ -64,8 +75,12 @@ def test_original_columns_can_be_added(make: DetectorClass) -> None:
     """Tests that all columns of the table follow, and that results make way for columns of the same name."""
     table = mixed_table(60, missing=0.0)
     table["note"], table["Score"] = "a note", range(60)
-    frame = fit(make, table).to_frame(columns=True)
-    assert list(frame) == ["row", "score (paribus)", *RESULTS[2:], *table.columns]
+    frame = fit(make, table).to_frame(columns="all", sentences=False)
+    assert list(frame) == ["row", "score (paribus)", *names_of_results(make, sentences=False)[2:], *table.columns]
+    roles = fit(make, table).to_frame(columns="roles", sentences=False)
+    assert list(roles) == [*names_of_results(make, sentences=False), *CONTEXT, *BEHAVIOR]
+    with pytest.raises(ValueError, match="columns is 'some': it must be one of none, roles, all"):
+        fit(make, table).to_frame(columns="some")
     pd.testing.assert_frame_equal(frame[table.columns.tolist()], table)
     assert frame["score (paribus)"].tolist() == fit(make, table).anomaly_scores_.tolist()
 
@@ -74,8 +89,7 @@ def test_original_columns_can_be_added(make: DetectorClass) -> None:
 def test_sentences_explain_the_anomalies(make: DetectorClass) -> None:
     """Tests that anomalies have their sentence, and that other rows have none."""
     detector = fit(make, mixed_table(60, missing=0.0), contamination=0.1)
-    frame = detector.to_frame(sentences=True)
-    assert list(frame) == [*RESULTS, "sentence"]
+    frame = detector.to_frame()
     for position, (label, sentence) in enumerate(zip(frame["label"], frame["sentence"], strict=True)):
         assert sentence == str(detector.explain(position)) if label == "anomaly" else pd.isna(sentence)
     assert (frame["label"] == "anomaly").sum() == 6
@@ -84,30 +98,31 @@ def test_sentences_explain_the_anomalies(make: DetectorClass) -> None:
 @for_both
 def test_a_table_without_anomalies_has_no_sentences(make: DetectorClass) -> None:
     """Tests that the column is there, and empty, if no row is flagged."""
-    random = np.random.default_rng(0)
-    table = {"a": random.uniform(size=80), "b": random.uniform(size=80)}
-    detector = quick(make, ["a"], ["b"], contamination=0.5).fit(table)
-    detector.labels_ = np.ones(80, dtype=np.int64)
-    assert list(detector.to_frame(sentences=True)["sentence"]) == [None] * 80
+    table = {"a": np.arange(80.0), "x": np.arange(80) % 7 + 0.5, "y": np.arange(80) * 2.0}
+    detector = quick(make, ["a"], ["x", "y"]).fit(table)
+    assert (detector.labels_ == 1).all()
+    assert list(detector.to_frame()["sentence"]) == [None] * 80
+    assert len(detector.to_frame(only_flagged=True)["row"]) == 0
 
 
 @for_both
 def test_the_frame_has_the_type_of_the_table(make: DetectorClass) -> None:
     """Tests pandas, polars, pyarrow, a dict of columns and an array, all with the same values."""
     frame = mixed_table(60, missing=0.0)
-    expected = fit(make, frame).to_frame(columns=True, sentences=True)
+    expected = fit(make, frame).to_frame(columns=True)
     for table in (pl.from_pandas(frame), pa.Table.from_pandas(frame), frame.to_dict("list")):
-        found = fit(make, table).to_frame(columns=True, sentences=True)
+        found = fit(make, table).to_frame(columns=True)
         assert type(found) is type(table)
         names = found.column_names if isinstance(found, pa.Table) else list(getattr(found, "columns", found))
         assert names == list(expected)
         for name in names:
             column = found[name].to_pylist() if isinstance(found, pa.Table) else list(found[name])
-            assert [each for each in column if each is not None] == expected[name].dropna().tolist()
+            assert [each for each in column if not is_missing(each)] == expected[name].dropna().tolist()
     array = frame[["age", "load", "pressure"]].to_numpy()
-    found = quick(make, [0, 1], [2]).fit(array).to_frame(columns=True)
+    found = quick(make, [0, 1], [2]).fit(array).to_frame(columns=True, sentences=False)
     assert type(found) is dict
-    assert list(found) == ["row", "score", "rank", "label", "partial_2", "0", "1", "2"]
+    kind = ["kind"] if make is ConditionalSurprise else []
+    assert list(found) == [*RESULTS, *kind, "partial_2", "0", "1", "2"]
     assert list(found["2"]) == array[:, 2].tolist()
 
 
@@ -185,6 +200,6 @@ def test_an_excluded_row_does_not_stand_for_other_contexts(make: DetectorClass) 
 def test_without_a_fit_there_are_no_results(make: DetectorClass) -> None:
     """Tests that each way to results raises scikit-learn's error before a fit."""
     detector = make(CONTEXT, BEHAVIOR)
-    for ask in (detector.to_frame, detector.view, detector.row_scores, detector.explain_all):
+    for ask in (detector.to_frame, detector.view, detector.results, detector.groups, detector.explain_all):
         with pytest.raises(NotFittedError):
             ask()

@@ -11,7 +11,14 @@ import pandas as pd
 import pytest
 
 from paribus import QCAD, ConditionalSurprise, datasets
+from paribus.explain.context import ContextFeature
+from paribus.explain.facts import BehaviorFeature
+from paribus.explain.wording import Found, statement
+from paribus.methods.interface import CellVerdict
+from paribus.tables.column import Kind
+from paribus.tables.column_format import ColumnFormat
 from tests.support.detectors import DETECTORS, DetectorClass, for_both, quick
+from tests.support.facts import NO_DENSITY
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
 
@@ -27,26 +34,58 @@ def either_weather(request: pytest.FixtureRequest) -> Any:
     return quick(DETECTORS[request.param], data.contextual, data.behavioral, n_trees=16).fit(data.table)
 
 
+SITE = ColumnFormat(Kind.CATEGORICAL)
+CONTEXT_FEATURE = ContextFeature("site", "north", None, None, ("north",), 0.9, 0.3, None, SITE)
+
+
+def made_feature(
+    name: str,
+    value: float,
+    usual: tuple[float, float],
+    *,
+    p_value: float,
+    given_all: float | None,
+    usual_given_all: tuple[float, float] | None = None,
+    share: float = 1.0,
+    ends: tuple[float, float] = (0.0, 4.0),
+) -> BehaviorFeature:
+    """A feature with these facts."""
+    return BehaviorFeature(
+        name=name,
+        value=value,
+        partial_score=share,
+        share=share,
+        lower=usual[0],
+        median=(usual[0] + usual[1]) / 2,
+        upper=usual[1],
+        percentiles=np.linspace(*ends, 101),
+        weights=np.full(50, 0.02),
+        format=ColumnFormat(Kind.NUMERIC, 1),
+        verdict=CellVerdict(p_value, given_all, NO_DENSITY, usual_given_all),
+    )
+
+
 def fit(make: DetectorClass, table: Any, **parameters: Any) -> Any:
     return quick(make, CONTEXT, BEHAVIOR, **({"n_jobs": 1} | parameters)).fit(table)
 
 
 SENTENCES = {
     137: (
-        "temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 23 of"
-        " the 500 nearest rows count, mostly with month February or January, elevation 1,612 to 2,070); also far "
-        "below: wind 7.5 (median 17.8, 90 % between 16.7 and 22.9); also below: rain 0.6 (median 10.1, 90 % "
-        "between 4.2 and 16.9)."
+        "temperature 16.5 for month January, elevation 1,900 and zone inland: comparable rows have -12.7 to "
+        "-8.8 (90 %). Also off: wind 7.5 (usually 16.7 to 22.9) and rain 0.6 (usually 4.2 to 16.9). Compared "
+        "with the 500 nearest rows, of which 23 count, mostly with month February or January and elevation "
+        "1,612 to 2,070."
     ),
     512: (
-        "temperature -2.5 is far below what comparable rows show (median 17.0, 90 % between 15.0 and 20.2; 14 of "
-        "the 500 nearest rows count, mostly with month August or July, elevation 17 to 181, zone coast); also far "
-        "above: wind 20.5 (median 11.3, 90 % between 9.4 and 14.4); also far above: rain 14.0 (median 2.3, 90 % "
-        "between 0.5 and 6.2)."
+        "temperature -2.5 for month July, elevation 60 and zone coast: comparable rows have 15.0 to 20.2 (90 "
+        "%). Also off: wind 20.5 (usually 9.4 to 14.4) and rain 14.0 (usually 0.5 to 6.2). Compared with the "
+        "500 nearest rows, of which 14 count, mostly of the same zone and with month August or July and "
+        "elevation 17 to 181."
     ),
     2: (
-        "wind 9.4 is within what comparable rows show (median 8.3, 90 % between 7.4 and 14.1; 34 of the 500 "
-        "nearest rows count, mostly with month July or November, elevation 406 to 475)."
+        "wind 9.4 for month July, elevation 438 and zone inland is as usual: comparable rows have 7.4 to "
+        "14.1 (90 %). Compared with the 500 nearest rows, of which 34 count, mostly with month July or "
+        "November and elevation 406 to 475."
     ),
 }
 
@@ -60,11 +99,14 @@ def test_the_sentences_of_the_bundled_weather(weather: QCAD, row: int) -> None:
 def test_the_sentence_names_what_was_planted(either_weather: Any) -> None:
     """Tests that either method says of a planted day which value is far off, in which direction, and for which rows."""
     explanation = either_weather.explain(137)
-    assert explanation.leading.name == "temperature"
-    assert explanation.sentence.startswith("temperature 16.5 is far above what comparable rows show")
-    assert re.search(r"\(median -\d+\.\d, 90 % between -\d+\.\d and -\d+\.\d; \d+ .*rows count", explanation.sentence)
-    assert "January" in explanation.group
-    assert "also far below: wind 7.5" in explanation.sentence
+    assert {feature.name for feature in explanation.behavior[:2]} == {"temperature", "wind"}
+    for words in (
+        r"temperature 16\.5.* -\d+\.\d to -\d+\.\d",
+        r"wind 7\.5.* \d+\.\d to \d+\.\d",
+        "for month January, elevation 1,900 and zone inland",
+        r"\. Compared with .*\d+",
+    ):
+        assert re.search(words, explanation.sentence)
     assert explanation.is_anomaly
 
 
@@ -73,14 +115,16 @@ def test_only_features_that_set_the_group_apart_are_named(weather: QCAD) -> None
     explanation = weather.explain(137)
     apart = {circumstance.name: circumstance.sets_apart for circumstance in explanation.context}
     assert apart == {"month": True, "elevation": True, "zone": False}
-    assert "zone" not in explanation.sentence
+    assert "zone" not in explanation.group
+    assert "zone inland" in explanation.statement
 
 
 def test_n_features_limits_the_sentence(either_weather: Any) -> None:
     """Tests that the sentence mentions no more than `n_features`, and that all features are in the table."""
     explanation = either_weather.explain(137, n_features=1)
-    assert "wind" not in str(explanation)
-    assert explanation.features["feature"][0] == "temperature"
+    first, *others = explanation.features["feature"]
+    assert first in str(explanation)
+    assert not any(other in str(explanation) for other in others)
     assert sorted(explanation.features["feature"]) == ["rain", "temperature", "wind"]
 
 
@@ -99,7 +143,7 @@ def test_few_comparable_rows_get_a_warning(make: DetectorClass) -> None:
         "site moon does not occur in the fitted table",
         "pulse is missing and not scored",
     )
-    assert str(explanation).count("; note that ") == 4
+    assert str(explanation).count(" Note that ") == 4
     assert explanation.thinness.nearest > explanation.thinness.usual_farthest
     ordinary = detector.explain({"age": 50.0, "load": 0.0, "site": "north", "pressure": 20.0, "pulse": 3.0})
     assert ordinary.thinness.n_comparable == len(ordinary.reference_positions)
@@ -120,31 +164,99 @@ def test_small_groups_get_a_warning(make: DetectorClass) -> None:
 def test_columns_without_names_are_called_by_position(make: DetectorClass) -> None:
     """Tests that a sentence about an array does not start with a bare number."""
     array = mixed_table(60, missing=0.0)[["age", "load", "pressure"]].to_numpy()
-    assert re.match(r"column 2 -?[\d.]+ is ", quick(make, [0, 1], [2]).fit(array).explain(4).sentence)
+    assert re.match(r"column 2 -?[\d.]+ for column 0 ", quick(make, [0, 1], [2]).fit(array).explain(4).sentence)
 
 
 @for_both
-def test_the_feature_with_the_highest_partial_score_leads(make: DetectorClass) -> None:
-    """Tests that the sentence is about what makes the score, also where that is within the usual range."""
+def test_the_value_that_is_off_the_most_leads(make: DetectorClass) -> None:
+    """Tests that the sentence starts with the oddest value, names each value once, and calls nothing ordinary odd."""
     random = np.random.RandomState(0)
     seen = set()
     for seed in range(4):
         table = mixed_table(60, seed=seed, missing=0.0)
         table["pressure"] = random.standard_cauchy(60)
         for explanation in fit(make, table).explain_all(60):
-            first = explanation.behavior[0]
-            assert explanation.leading is first
-            assert explanation.sentence.startswith(first.text)
-            assert first.partial_score == max(part.partial_score for part in explanation.behavior)
+            first = explanation.leading
+            sentence = explanation.sentence
+            assert sentence.startswith(first.text)
+            counted = [part for part in explanation.behavior if part.share > 0 or part is first]
+            assert first.oddness == max(part.oddness for part in counted)
+            for part in explanation.behavior:
+                assert sentence.count(f"{part.text} ") <= 1
             for part in explanation.behavior[1:]:
-                assert (f"also {part.direction}: {part.text}" in explanation.sentence) == (
-                    part.stands_out and part.share >= 0.1
-                )
-            is_sparse = make is QCAD and first.direction == "within" and first.partial_score >= 50
-            assert ("in a sparse region" in explanation.sentence) == is_sparse
-            seen.add((first.stands_out, is_sparse))
-    # Leading features beyond the usual range and within it.
-    assert {stands_out for stands_out, _ in seen} == {True, False}
+                if f"{part.title} " in explanation.statement and explanation.kind is None:
+                    assert part.is_off
+                    assert part.share >= 0.1
+            assert ("is as usual" in sentence) == (not first.is_off and not explanation.is_anomaly)
+            seen.add(first.is_off)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("kind", ["whole", "combination", "value", None])
+def test_each_kind_of_verdict_has_its_own_wording(kind: str | None) -> None:
+    """Tests the whole row, values that do not go together, and one value, with what is usual and how rare it is."""
+    first = made_feature("x", 9.0, (1.0, 3.0), p_value=0.001, given_all=0.0001, usual_given_all=(2.0, 2.5), share=0.7)
+    second = made_feature("y", 8.0, (1.0, 3.0), p_value=0.01, given_all=0.5, share=0.3)
+    found = Found([first, second], [CONTEXT_FEATURE], kind, 0.0002, True)
+    assert statement(found) == {
+        "whole": "x 9.0 (usually 1.0 to 3.0) and y 8.0 (usually 1.0 to 3.0) for site north: "
+        "as a whole, about 1 in 5,000 comparable rows is as far off",
+        "combination": "x 9.0 for site north does not go with the other values of the row: "
+        "rows with such values have 2.0 to 2.5 (90 %); about 1 in 10,000 of these is as far off. "
+        "Also off: y 8.0 (usually 1.0 to 3.0)",
+    }.get(
+        kind or "",
+        "x 9.0 for site north: comparable rows have 1.0 to 3.0 (90 %); about 1 in 1,000 is as far off. "
+        "Also off: y 8.0 (usually 1.0 to 3.0)",
+    )
+
+
+def test_what_is_ordinary_is_not_called_odd() -> None:
+    """Tests a value within its range: rare there, rare given the others, or as usual; and a row odd only as a whole."""
+    rare = made_feature("x", 2.0, (1.0, 3.0), p_value=0.001, given_all=0.5)
+    assert statement(Found([rare], [CONTEXT_FEATURE], "value", 1e-4, True)) == (
+        "x 2.0 for site north: comparable rows have 1.0 to 3.0 (90 %), but only about 1 in 1,000 is as rare"
+    )
+    odd = made_feature("x", 2.0, (1.0, 3.0), p_value=0.5, given_all=0.001, usual_given_all=(2.5, 3.0))
+    assert statement(Found([odd], [CONTEXT_FEATURE], "value", 1e-4, True)) == (
+        "x 2.0 for site north: comparable rows have 1.0 to 3.0 (90 %), but those with its other values 2.5 to 3.0; "
+        "about 1 in 1,000 of these is as far off"
+    )
+    usual = [made_feature(name, 2.0, (1.0, 3.0), p_value=0.5, given_all=0.5) for name in "xy"]
+    assert statement(Found(usual, [CONTEXT_FEATURE], "whole", 0.3, False)) == (
+        "x 2.0 for site north is as usual: comparable rows have 1.0 to 3.0 (90 %)"
+    )
+    assert statement(Found(usual, [CONTEXT_FEATURE], "whole", 1e-4, True)) == (
+        "x 2.0 (usually 1.0 to 3.0) and y 2.0 (usually 1.0 to 3.0) for site north: "
+        "none is far off, but as a whole about 1 in 10,000 comparable rows is as far off"
+    )
+    assert statement(Found(usual, [CONTEXT_FEATURE], "combination", 1e-4, True)) == (
+        "x 2.0 and y 2.0 for site north hardly go together: about 1 in 10,000 comparable rows has so odd a combination"
+    )
+
+
+def test_degenerate_ranges_in_words() -> None:
+    """Tests one value for all comparable rows, one for 90 % of them, and no value at all."""
+    context = [CONTEXT_FEATURE]
+    always = made_feature("x", 9.0, (5.0, 5.0), p_value=0.001, given_all=None, ends=(5.0, 5.0))
+    assert ": all comparable rows have 5.0; about 1 in 1,000 is as far off" in statement(
+        Found([always], context, "value", 1e-4, True)
+    )
+    mostly = made_feature("x", 9.0, (5.0, 5.0), p_value=0.001, given_all=None, ends=(4.0, 6.0))
+    assert ": 90 % of comparable rows have exactly 5.0;" in statement(Found([mostly], context, "value", 1e-4, True))
+    nothing = made_feature("x", 9.0, (np.nan, np.nan), p_value=np.nan, given_all=None, ends=(np.nan, np.nan))
+    assert statement(Found([nothing], context, "value", 1.0, False)) == (
+        "x 9.0 for site north: no comparable row has a value"
+    )
+
+
+def test_whole_numbers_stay_whole() -> None:
+    """Tests that minutes without decimals have none in the sentence, whatever the percentiles are."""
+    random = np.random.default_rng(0)
+    table = {"hour": random.integers(0, 24, 400), "minutes": random.poisson(30, 400)}
+    table["minutes"][7] = 200
+    sentence = quick(ConditionalSurprise, ["hour"], ["minutes"], n_trees=16).fit(table).explain(7).sentence
+    assert re.match(r"minutes 200 for hour \d+: comparable rows have \d+ to \d+ \(90 %\)", sentence)
 
 
 def test_context_in_words() -> None:

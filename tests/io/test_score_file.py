@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -16,20 +17,21 @@ import pytest
 from paribus.io.reading import read
 from paribus.io.writing import write_columns
 from paribus.io.writing.delimited import safe_text
-from paribus.output.frame import RowScores
 
-SCORES = RowScores(
-    np.array([5.0, np.nan, 80.5, 5.0]),
-    {"rain": np.array([5.0, np.nan, 80.5, 5.0]), "=wind": np.array([np.nan, np.nan, 80.5, 5.0])},
-    50.0,
-    np.array(["a;b", "=1+1", '-2"', "-7"], dtype=object),
-    "id",
-)
+LABELS = np.array(["a;b", "=1+1", '-2"', "-7"], dtype=object)
+SCORES: dict[str, Any] = {
+    "id": LABELS,
+    "score": np.array([5.0, np.nan, 80.5, 5.0]),
+    "rank": np.array([2.0, np.nan, 1.0, 2.0]),
+    "label": np.array(["normal", "not scored", "anomaly", "normal"], dtype=object),
+    "partial_rain": np.array([5.0, np.nan, 80.5, 5.0]),
+    "partial_=wind": np.array([np.nan, np.nan, 80.5, 5.0]),
+}
 
 
 def test_csv_has_all_rows_and_no_formula(tmp_path: Path) -> None:
     """Tests that ranks, labels and partial scores are written, and that no text starts like a formula."""
-    write_columns(tmp_path / "s.csv", SCORES.columns())
+    write_columns(tmp_path / "s.csv", SCORES)
     text = (tmp_path / "s.csv").read_text()
     rows = list(csv.reader(text.splitlines()))
     assert rows[0] == ["id", "score", "rank", "label", "partial_rain", "partial_=wind"]
@@ -44,8 +46,8 @@ def test_csv_has_all_rows_and_no_formula(tmp_path: Path) -> None:
 
 def test_all_formats_hold_the_same_values(tmp_path: Path) -> None:
     """Tests that JSON lines and Parquet have the same values, with null where a value is missing."""
-    write_columns(tmp_path / "s.jsonl", SCORES.columns())
-    write_columns(tmp_path / "s.parquet", SCORES.columns())
+    write_columns(tmp_path / "s.jsonl", SCORES)
+    write_columns(tmp_path / "s.parquet", SCORES)
     lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
     assert lines[1] == {
         "id": "=1+1", "score": None, "rank": None, "label": "not scored", "partial_rain": None, "partial_=wind": None,
@@ -59,7 +61,7 @@ def test_all_formats_hold_the_same_values(tmp_path: Path) -> None:
 def test_an_unknown_suffix_is_an_error(tmp_path: Path) -> None:
     """Tests that the message lists the known suffixes."""
     with pytest.raises(ValueError, match=r"must end in one of \.csv, \.tsv, \.parquet, \.jsonl"):
-        write_columns(tmp_path / "s.xlsx", SCORES.columns())
+        write_columns(tmp_path / "s.xml", SCORES)
     assert not os.listdir(tmp_path)
 
 
@@ -71,31 +73,35 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("paribus.io.writing.parquet.connect", _fail)
     for name in ("s.csv", "s.jsonl", "s.parquet"):
         with pytest.raises(OSError, match="No space left"):
-            write_columns(tmp_path / name, SCORES.columns())
+            write_columns(tmp_path / name, SCORES)
         assert (tmp_path / name).read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["s.csv", "s.jsonl", "s.parquet"]
 
 
 def test_parquet_rejects_names_that_differ_only_in_case(tmp_path: Path) -> None:
     """Tests that no column is renamed: CSV holds both, and Parquet is an error that leaves no file."""
-    scores = RowScores(np.array([1.0]), {"rain": np.array([1.0]), "Rain": np.array([2.0])}, 0.0)
-    write_columns(tmp_path / "s.csv", scores.columns())
-    assert (tmp_path / "s.csv").read_text().startswith("row,score,rank,label,partial_rain,partial_Rain\n")
+    scores: dict[str, Any] = {
+        "score": np.array([1.0]),
+        "partial_rain": np.array([1.0]),
+        "partial_Rain": np.array([2.0]),
+    }
+    write_columns(tmp_path / "s.csv", scores)
+    assert (tmp_path / "s.csv").read_text().startswith("score,partial_rain,partial_Rain\n")
     message = r"cannot write '.*s.parquet': .* both 'partial_rain' and 'partial_Rain', which differ only in"
     with pytest.raises(ValueError, match=message):
-        write_columns(tmp_path / "s.parquet", scores.columns())
+        write_columns(tmp_path / "s.parquet", scores)
     assert os.listdir(tmp_path) == ["s.csv"]
 
 
 def test_parquet_is_drafted_in_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Parquet needs no other folder, that names are taken literally, and the message for a full disk."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
-    write_columns(tmp_path / "s.parquet", SCORES.columns())
+    write_columns(tmp_path / "s.parquet", SCORES)
     monkeypatch.setattr("tempfile.tempdir", None)
     for name in ("a*[b]?{c}", "quote'\"s", "\udcff"):
         folder = tmp_path / name
         folder.mkdir()
-        write_columns(folder / f"{name}.parquet", SCORES.columns())
+        write_columns(folder / f"{name}.parquet", SCORES)
         assert read(str(folder / f"{name}.parquet")).n_rows == 4
         assert len(os.listdir(folder)) == 1
     code = f"""

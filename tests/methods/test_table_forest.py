@@ -13,7 +13,7 @@ from paribus import _core
 from paribus._core import FeatureTable, Forest
 from tests.oracles import forest as oracle
 from tests.oracles.forest import student
-from tests.support.forests import grow_forest, make_target
+from tests.support.forests import grow_forest
 
 Array = np.ndarray[Any, Any]
 

@@ -112,7 +112,7 @@ class Toy(ContextualDetector):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: None = None) -> Toy:
+    def fit(self, X: Any, y: None = None, *, known: Any = None) -> Toy:
         """Learns means and deviations."""
         start = time.perf_counter()
         table = encode_table(X, self.contextual, self.behavioral, self.categorical)

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 import typer.main
 
-from paribus.cli import bench, options
+from paribus.cli import bench, delivery_options, options
 from paribus.cli.groups import takes
 from paribus.cli.signals import loading
 from paribus.cli.streams import forget, open_closed_streams
@@ -24,11 +24,7 @@ from paribus.cli.streams import forget, open_closed_streams
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(bench.app, name="bench")
 
-Top = Annotated[int, typer.Option(metavar="N", min=1, help="How many rows to show, highest scores first.")]
-Out = Annotated[
-    Path | None,
-    typer.Option(metavar="PATH", help="Write the scores of all rows to this file: .csv, .tsv, .parquet or .jsonl."),
-]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by `paribus fit`.")]
 Memory = Annotated[
     str | None,
     typer.Option(
@@ -79,20 +75,15 @@ def paribus(
 
 
 @app.command()
-@takes(source=options.source, roles=options.roles, parameters=options.parameters)
+@takes(source=options.source, roles=options.roles, wanted=delivery_options.delivery, parameters=options.parameters)
 def detect(
     source: options.Source,
     roles: options.RoleOptions,
-    out: Out = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Write a report to this file, as a single HTML page.")
-    ] = None,
-    top: Top = 10,
-    as_json: AsJson = False,
+    wanted: delivery_options.Delivery,
     memory: Memory = None,
     *,
     parameters: dict[str, Any],
-) -> None:
+) -> int:
     """Find the rows that are unusual given their context.
 
     Without --context, this lists the columns and suggests a command.
@@ -100,20 +91,21 @@ def detect(
     \b
     paribus detect days.csv
     paribus detect days.csv --context month,elevation --behavior rain,wind
-    paribus detect days.csv.gz -c month -c elevation -b rain,wind --id station --report days.html --out scores.csv
+    paribus detect days.csv.gz -c month -c elevation -b rain,wind --id station --report days.html --out days.xlsx
+    paribus detect days.csv -c month -b rain --known known.csv --max-flagged 0.5%
     cat days.jsonl | paribus detect - -c month -b rain --json
     paribus detect sqlite:///weather.db --sql days -c month -b rain
     paribus detect years/ -c month -b rain --memory 2GB --out scores.parquet
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.detect(source, roles, out, report, top, as_json, memory, parameters)
+    return commands.detect(source, roles, wanted, memory, parameters)
 
 
 @app.command()
-@takes(source=options.source, roles=options.roles, parameters=options.parameters)
+@takes(source=options.source_or_model, roles=options.roles, parameters=options.parameters)
 def explain(
-    source: options.Source,
+    source: options.Source | None,
     row: Annotated[
         str,
         typer.Option(
@@ -121,6 +113,15 @@ def explain(
         ),
     ],
     roles: options.RoleOptions,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="PATH",
+            help="A model saved by `paribus fit`, instead of a fit; without FILE, ROW is a row that it was fitted to.",
+        ),
+    ] = None,
     plots: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Save the pictures of the explanation in this folder.")
     ] = None,
@@ -131,18 +132,21 @@ def explain(
         ),
     ] = None,
     as_json: AsJson = False,
+    full: Annotated[bool, typer.Option("--full", help="With --json: everything that is known about the row.")] = False,
     *,
     parameters: dict[str, Any],
 ) -> None:
-    """Explain one row of a table.
+    """Explain one row of a table, or one row with a model.
 
     \b
     paribus explain days.csv --row 137 --context month,elevation --behavior rain,wind
     paribus explain days.csv --row Zell --id station -c month -b rain --plots pictures
+    paribus explain --model days.paribus --row 137
+    paribus explain tomorrow.csv --model days.paribus --row 3
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.explain(source, roles, row, plots, formats, as_json, parameters)
+    commands.explain(source, roles, model, row, plots, formats, as_json, full, parameters)
 
 
 @app.command()
@@ -151,6 +155,10 @@ def fit(
     source: options.Source,
     model: Annotated[Path, typer.Option("--model", "-m", metavar="PATH", help="Where to save the model.")],
     roles: options.RoleOptions,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="A list of known rows: nothing is learned from confirmed anomalies."),
+    ] = None,
     memory: Memory = None,
     *,
     parameters: dict[str, Any],
@@ -164,32 +172,44 @@ def fit(
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.fit(source, roles, model, memory, parameters)
+    commands.fit(source, roles, model, known, memory, parameters)
 
 
 @app.command()
-@takes(source=options.source)
+@takes(source=options.source, wanted=delivery_options.delivery)
 def score(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by `paribus fit`.")],
+    model: Model,
     source: options.Source,
     id: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="The column that names the rows.  [default: numbers from 0]"),
     ] = None,
-    out: Out = None,
-    top: Top = 10,
-    as_json: AsJson = False,
     n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
     memory: Memory = None,
-) -> None:
+    *,
+    wanted: delivery_options.Delivery,
+) -> int:
     """Score new rows with a saved model.
 
     \b
     paribus score days.paribus tomorrow.csv --out scores.csv
+    paribus score days.paribus tomorrow.csv --report tomorrow.html --known known.csv --fail-if-flagged
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    commands.score(model, source, id, out, top, as_json, n_jobs, memory)
+    return commands.score(model, source, id, wanted, n_jobs, memory)
+
+
+@app.command()
+def show(model: Model, as_json: AsJson = False) -> None:
+    """Show what a saved model was fitted to, and how well it is calibrated.
+
+    \b
+    paribus show days.paribus
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import commands
+    commands.show(model, as_json)
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from paribus.cli.options import RoleOptions
@@ -17,6 +17,8 @@ class ChosenColumns:
     """The roles that were typed, and the columns they refer to once the names of the table are known."""
 
     typed: RoleOptions
+    carry: Callable[[list[str], list[str]], list[str]] = lambda used, there: []
+    """Which other columns to read, given those that are used and those that there are."""
     judges_categories: bool = False
     contextual: list[str] | None = None
     contexts: dict[str, list[str]] | None = None
@@ -38,9 +40,13 @@ class ChosenColumns:
             if typed.id in (self.behavioral or []) + self.contextual:
                 raise ValueError(f"column '{typed.id}' names the rows, so it cannot be contextual or behavioral")
             texts.append(typed.id)
-        wanted = None if self.behavioral is None else [*self.contextual, *self.behavioral, *texts]
-        numbers = frozenset() if self.judges_categories else frozenset(self.behavioral or [])
-        return Wanted(wanted, numbers, frozenset(texts), frozenset(self.contextual), True)
+        context = frozenset(self.contextual)
+        if self.behavioral is None:
+            return Wanted(None, frozenset(), frozenset(texts), strict=True, contextual=context)
+        used = [*self.contextual, *self.behavioral, *texts]
+        numbers = frozenset() if self.judges_categories else frozenset(self.behavioral)
+        carried = self.carry(used, names)
+        return Wanted([*used, *carried], numbers, frozenset(texts), True, frozenset(carried), context)
 
 
 def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:

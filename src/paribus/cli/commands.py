@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,94 +19,71 @@ import numpy as np
 from paribus._common.progress import reporter
 from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.cli.columns import ChosenColumns, check_look, find_column
+from paribus.cli.delivery import check_whole, columns_of, deliver, deliver_summary, prepared
+from paribus.cli.delivery_options import Columns, Delivery
 from paribus.cli.large import is_large, parse_memory, sample_size, score_stream
 from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
-from paribus.cli.outputs import check_outputs, check_report, output_folder
+from paribus.cli.outputs import check_outputs, output_folder
 from paribus.cli.overview import print_overview
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
-from paribus.cli.printing import print_anomalies, print_explanation, print_json
+from paribus.cli.printing import print_explanation, print_json
 from paribus.cli.signals import loading
 from paribus.cli.summary import Summary
 from paribus.explain.explanation import RowExplanation
-from paribus.io.reading import Choose, ReadTable, TableStream, Wanted
+from paribus.explain.known import KnownEntry, read_known
+from paribus.io.reading import ReadTable, TableStream, Wanted
 from paribus.io.reading.raw import all_columns
-from paribus.io.writing import check_format, write_columns
+from paribus.io.writing import check_format
+from paribus.io.writing.options import WriteOptions
 from paribus.methods.parameters import check_parameters
 from paribus.methods.registry import REGISTRY, Entry, find_by_option
-from paribus.output.frame import RowScores
 from paribus.tables.rows import unnamed
-from paribus.tables.table import NamedRows, Table
+from paribus.tables.table import NamedRows, Table, nearest_name
 
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
-
-# The minimum number of rows that a report explains.
-MIN_REPORTED_ROWS = 50
+    from paribus.output.results import Results
 
 
-def detect(
-    source: Source,
-    roles: RoleOptions,
-    out: Path | None,
-    report: Path | None,
-    top: int,
-    as_json: bool,
-    memory: str | None,
-    parameters: dict[str, Any],
-) -> None:
-    """Finds the anomalies in a table, and prints or writes them."""
+def detect(source: Source, roles: RoleOptions, wanted: Delivery, memory: str | None, parameters: dict[str, Any]) -> int:
+    """Finds the anomalies in a table, and delivers them. Returns the exit code."""
     limit = parse_memory(memory)
     if not roles.context:
-        if roles.behavior or roles.categorical or out or report or as_json:
+        if roles.behavior or roles.categorical or wanted.is_anywhere:
             raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
         print_overview(_look_into(source, limit), "detect", source)
-        return
-    if out is not None:
-        check_format(out)
-    check_outputs([source.file], {"--out": out, "--report": report})
-    if report is not None:
-        check_report(report)
-    with ExitStack() as stack:
-        fitted = _fit(source, roles, parameters, stack, out=out, memory=limit, must_be_whole=report is not None)
+        return 0
+    with prepared(wanted, [source.file]) as known, ExitStack() as stack:
+        fitted = _fit(source, roles, parameters, stack, wanted=wanted, known=known, memory=limit)
         detector = fitted.detector
         if fitted.stream is not None:
-            start = time.perf_counter()
-            found = score_stream(detector, fitted.stream, roles.id, out, top, _wants_bar())
-            explanations = detector.explain_all(top, rows=found.rows) if len(found.scores) else []
-            summary = Summary.of_stream(found)
-            seconds = fitted.seconds + time.perf_counter() - start
-        else:
-            scores = fitted.scores()
-            if out is not None:
-                write_columns(out, scores.columns())
-            explanations = detector.explain_all(top if report is None else max(top, MIN_REPORTED_ROWS))
-            summary = Summary.of(scores, top)
-            seconds = fitted.seconds
-    _note_summary(detector, fitted.table, summary, seconds, is_fitted=True)
-    if out is not None:
-        note(f"the scores of all rows are in {out}")
-    if report is not None:
-        from paribus.output.report.names import RowNames
-
-        names = RowNames(detector.view().store.original, roles.id)
-        detector.write_report(report, explanations, names=names)
-        note(f"the report is in {report}")
-    _print_top(detector, fitted.table.name, summary, explanations[:top], as_json)
+            return _deliver_large(detector, fitted.stream, roles.id, wanted, fitted.seconds, is_fitted=True)
+        results = fitted.results()
+        _note_summary(detector, fitted.table, Summary.of(results), fitted.seconds, is_fitted=True)
+        return deliver(detector, results, fitted.table, wanted, roles.id)
 
 
 def explain(
-    source: Source,
+    source: Source | None,
     roles: RoleOptions,
+    model: Path | None,
     row: str,
     plots: Path | None,
     formats: list[str] | None,
     as_json: bool,
+    full: bool,
     parameters: dict[str, Any],
 ) -> None:
-    """Explains one row."""
-    if not roles.context:
+    """Explains one row: of a table, or of the rows of a model."""
+    if source is None and model is None:
+        raise ValueError("name a FILE whose row to explain, or a model with --model PATH")
+    if model is None and not roles.context:
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
+    if model is not None and (roles.context or roles.behavior or roles.categorical):
+        raise ValueError("a model has its contextual and behavioral columns: leave out the options for columns")
+    if model is not None and (given := sorted(parameters.keys() - {"method", "n_jobs"})):
+        raise ValueError(f"a model has its parameters: leave out --{given[0].replace('_', '-')}")
     chosen = check_formats(formats or ["svg", "png"])
     if formats and plots is None:
         raise ValueError("--format needs --plots FOLDER, which is where pictures are saved")
@@ -115,136 +91,117 @@ def explain(
         if plots is not None:
             require_matplotlib()
             stack.enter_context(output_folder(plots))
-        fitted = _fit(source, roles, parameters, stack, asked=row)
-        _note_summary(fitted.detector, fitted.table, Summary.of(fitted.scores(), 0), fitted.seconds, is_fitted=True)
-        explanation = fitted.detector.explain(find_row(fitted.table, roles.id, row))
+        if model is not None:
+            explanation = _explain_with(model, source, roles.id, row, parameters["n_jobs"])
+        else:
+            assert source is not None
+            fitted = _fit(source, roles, parameters, stack, asked=row)
+            _note_summary(fitted.detector, fitted.table, Summary.of(fitted.results()), fitted.seconds, is_fitted=True)
+            explanation = fitted.detector.explain(find_row(fitted.table, roles.id, row))
         written = [] if plots is None else save_pictures(explanation, plots, row, chosen)
     if as_json:
-        print_json(explanation.to_dict())
+        print_json(explanation.to_dict() if full else explanation.to_short_dict())
     else:
         print_explanation(explanation)
     if written:
         note(f"the pictures are {listed([str(path) for path in written], 'and')}")
 
 
-def fit(source: Source, roles: RoleOptions, model: Path, memory: str | None, parameters: dict[str, Any]) -> None:
+def _explain_with(model: Path, source: Source | None, id: str | None, row: str, n_jobs: int) -> RowExplanation:
+    """Explains a row of a model, or a row of another table with a model."""
+    detector = _load(model, n_jobs)
+    if source is None:
+        original = detector.view().store.original
+        labels = original.labels()
+        if labels is None:
+            if not row.strip().isdecimal() or int(row) >= original.n_rows:
+                raise ValueError(f"there is no row {row}: the rows of the model are 0 to {original.n_rows - 1}")
+            return detector.explain(int(row))
+        names = [str(label) for label in labels]
+        if row not in names:
+            raise ValueError(f"the model has no row {row}{nearest_name(row, names).replace('choose from', 'such as')}")
+        return detector.explain(names.index(row))
+    table = _Reader(detector, id).read(source)
+    position = find_row(table, id, row)
+    one = {name: values[position : position + 1] for name, values in _with_all_columns(detector, table.columns).items()}
+    return detector.explain_all(1, rows=NamedRows(one, np.array([row], dtype=object)))[0]
+
+
+def fit(
+    source: Source,
+    roles: RoleOptions,
+    model: Path,
+    known: Path | None,
+    memory: str | None,
+    parameters: dict[str, Any],
+) -> None:
     """Fits a model to a table, and saves it."""
     limit = parse_memory(memory)
     if not roles.context:
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
-    check_outputs([source.file], {"--model": model})
+    check_outputs([source.file] if known is None else [source.file, str(known)], {"--model": model})
+    entries = () if known is None else read_known(known)
     with ExitStack() as stack:
-        fitted = _fit(source, roles, parameters, stack, memory=limit)
-    _note_summary(fitted.detector, fitted.table, Summary.of(fitted.scores(), 0), fitted.seconds, is_fitted=True)
-    fitted.detector.save(model)
+        fitted = _fit(source, roles, parameters, stack, known=entries, memory=limit)
+    _note_summary(fitted.detector, fitted.table, Summary.of(fitted.results()), fitted.seconds, is_fitted=True)
+    fitted.detector.save(model, note=fitted.table.name)
     note(f"the model is in {model}: score new rows with  paribus score {file_as_typed(str(model))} FILE")
 
 
-def score(
-    model: Path,
-    source: Source,
-    id: str | None,
-    out: Path | None,
-    top: int,
-    as_json: bool,
-    n_jobs: int,
-    memory: str | None,
-) -> None:
-    """Scores the rows of a table with a saved model."""
+def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs: int, memory: str | None) -> int:
+    """Scores the rows of a table with a saved model. Returns the exit code."""
     limit = parse_memory(memory)
-    if out is not None:
-        check_format(out)
-    check_outputs([source.file, str(model)], {"--out": out})
-    with loading():
-        from paribus.detectors.load import load
-
-    check_parameters({"n_jobs": n_jobs})
-    detector = load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
-    if out is not None:
-        check_format(out, detector.behavioral_features_)
-    if not detector.view().columns_have_names:
-        raise ValueError(
-            f"{model.name} was fitted to a table without column names, so it cannot find its columns in a file: "
-            "fit it to a table with column names, or use it in Python"
-        )
-    behavior = detector.view().behavior_columns
-    names = [*detector.contextual_features_, *behavior]
-    # Codes such as 007 were text when the model was fitted, so they are text now.
-    texts = {name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)}
-    wanted = Wanted(
-        names if id is None else [*names, id],
-        frozenset(name for name in behavior if name not in detector.categories_),
-        frozenset(texts if id is None else texts | {id}),
-        strict=True,
-    )
-
-    def choose(there: list[str]) -> Wanted:
-        return _check_columns(wanted, id, there)
-
-    def check(columns: dict[str, Any]) -> None:
-        for name in sorted(texts):
-            known = [value for value in detector.categories_[name] if isinstance(value, str)]
-            check_look(name, known, columns[name])
-
-    if is_large(source, limit):
-        _score_large(detector, source, choose, check, id, out, top, as_json)
-        return
-    table = source.read(choose)
-    check(table.columns)
-    _note_missing(table, names)
-    start = time.perf_counter()
-    rows = _with_all_columns(detector, table.columns)
-    with warnings_as_notes():
-        partial = detector.partial_scores(rows)
-    total = detector.method.total(np.column_stack(list(partial.values())))
-    scores = RowScores(total, partial, detector.threshold_, *_row_labels(table, id))
-    summary = Summary.of(scores, top)
-    top_rows = {name: values[summary.positions] for name, values in rows.items()}
-    explanations = detector.explain_all(top, rows=top_rows) if len(summary.positions) else []
-    _note_unscored(summary)
-    _note_summary(detector, table, summary, time.perf_counter() - start)
-    if out is not None:
-        write_columns(out, scores.columns())
-        note(f"the scores of all rows are in {out}")
-    _print_top(detector, table.name, summary, explanations, as_json)
+    with prepared(wanted, [source.file, str(model)]) as known:
+        detector = _load(model, n_jobs)
+        if wanted.out is not None:
+            check_format(wanted.out, detector.behavioral_features_, WriteOptions(table=wanted.out_table))
+        reader = _Reader(detector, id, wanted, known)
+        if is_large(source, limit):
+            check_whole(wanted)
+            with ExitStack() as stack:
+                stream = source.open(reader.choose, stack)
+                reader.check(next(stream.batches()))
+                stream = stream.mapped(lambda columns: _with_all_columns(detector, columns))
+                return _deliver_large(detector, stream, id, wanted, 0.0)
+        table = reader.read(source)
+        start = time.perf_counter()
+        labels, heading = _row_labels(table, id)
+        rows = _with_all_columns(detector, table.columns)
+        results = detector.results(rows, known=known, labels=labels, heading=heading)
+        summary = Summary.of(results)
+        _note_unscored(summary)
+        _note_outside(detector)
+        _note_summary(detector, table, summary, time.perf_counter() - start)
+        return deliver(detector, results, table, wanted, None)
 
 
-def _score_large(
+def _deliver_large(
     detector: ContextualDetector,
-    source: Source,
-    choose: Choose,
-    check: Callable[[dict[str, Any]], None],
+    stream: TableStream,
     id: str | None,
-    out: Path | None,
-    top: int,
-    as_json: bool,
-) -> None:
-    """Scores a table that is read in batches."""
+    wanted: Delivery,
+    seconds: float,
+    *,
+    is_fitted: bool = False,
+) -> int:
+    """Scores a table that is read in batches, and delivers the results. Returns the exit code."""
     start = time.perf_counter()
-    with ExitStack() as stack:
-        stream = source.open(choose, stack)
-        first = next(stream.batches())
-        check(first)
-        stream = stream.mapped(lambda columns: _with_all_columns(detector, columns))
-        found = score_stream(detector, stream, id, out, top, _wants_bar())
+    found = score_stream(detector, stream, id, wanted, _wants_bar())
+    _note_outside(detector)
+    explanations = detector.explain_all(wanted.top, rows=found.rows) if len(found.scores) else []
+    share = float(detector.view().p_values(np.array([detector.threshold_]))[0])
+    summary = Summary.of_stream(found, share)
+    if not is_fitted:
+        _note_unscored(summary)
+    first = ReadTable(stream.name, next(stream.batches()), stream.n_rows)
+    _note_summary(detector, first, summary, seconds + time.perf_counter() - start, is_fitted=is_fitted)
+    return deliver_summary(detector, stream.name, summary, explanations, wanted)
+
+
+def _note_outside(detector: ContextualDetector) -> None:
+    """Says how many rows are outside of the fitted time."""
     with warnings_as_notes():
         detector.warn_outside()
-    summary = Summary.of_stream(found)
-    explanations = detector.explain_all(top, rows=found.rows) if len(found.scores) else []
-    _note_unscored(summary)
-    table = ReadTable(stream.name, first, stream.n_rows)
-    _note_summary(detector, table, summary, time.perf_counter() - start)
-    if out is not None:
-        note(f"the scores of all rows are in {out}")
-    _print_top(detector, stream.name, summary, explanations, as_json)
-
-
-def _with_all_columns(detector: ContextualDetector, columns: dict[str, Any]) -> dict[str, Any]:
-    """The columns that the detector expects; if roles were given by position, those without a role are empty."""
-    if detector.view().roles_by_name:
-        return columns
-    nothing = np.full(len(next(iter(columns.values()))), np.nan)
-    return {name: columns.get(name, nothing) for name in detector.feature_names_in_}
 
 
 def _note_unscored(summary: Summary) -> None:
@@ -253,6 +210,98 @@ def _note_unscored(summary: Summary) -> None:
             f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a behavioral "
             "value"
         )
+
+
+def show(model: Path, as_json: bool) -> None:
+    """Prints what a model was fitted to, when, and how well it is calibrated."""
+    from paribus.cli.show import as_words, describe
+    from paribus.output.console import print_words
+
+    facts = describe(model, _load(model, -1))
+    if as_json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        print_words(f"{name.replace('_', ' ')}: {value if isinstance(value, str) else as_words(value)}")
+
+
+def _load(model: Path, n_jobs: int) -> ContextualDetector:
+    with loading():
+        from paribus.detectors.load import load
+
+    check_parameters({"n_jobs": n_jobs})
+    detector: ContextualDetector = load(model).set_params(n_jobs=n_jobs, progress=_wants_bar())
+    if not detector.view().columns_have_names:
+        raise ValueError(
+            f"{model.name} was fitted to a table without column names, so it cannot find its columns in a file: "
+            "fit it to a table with column names, or use it in Python"
+        )
+    return detector
+
+
+class _Reader:
+    """Reads the columns of a table that a model needs, and those that results are to carry along."""
+
+    def __init__(
+        self,
+        detector: ContextualDetector,
+        id: str | None,
+        wanted: Delivery | None = None,
+        known: tuple[KnownEntry, ...] = (),
+    ) -> None:
+        self._detector, self._id, self._wanted, self._known = detector, id, wanted, known
+        self._names = [*detector.contextual_features_, *detector.view().behavior_columns]
+        # Codes such as 007 were text when the model was fitted, so they are text now.
+        self._texts = {
+            name for name, each in detector.categories_.items() if any(isinstance(value, str) for value in each)
+        }
+
+    def choose(self, there: list[str]) -> Wanted:
+        """Which columns to read, and as which types. Raises an error if one is not there."""
+        id, texts = self._id, self._texts
+        chosen = self._names if id is None else [*self._names, id]
+        for name in chosen:
+            find_column("--id" if name == id else "the model needs a column", name, there)
+        carried = _carried(chosen, there, self._wanted, self._known)
+        return Wanted(
+            [*chosen, *carried],
+            frozenset(self._detector.view().behavior_columns) - self._detector.categories_.keys(),
+            frozenset(texts if id is None else texts | {id}),
+            strict=True,
+            carried=frozenset(carried),
+        )
+
+    def check(self, columns: dict[str, Any]) -> None:
+        """Raises an error if text looks entirely different from that of the fitted table."""
+        for name in sorted(self._texts):
+            known = [value for value in self._detector.categories_[name] if isinstance(value, str)]
+            check_look(name, known, columns[name])
+
+    def read(self, source: Source) -> ReadTable:
+        """Reads a table."""
+        table = source.read(self.choose)
+        self.check(table.columns)
+        _note_missing(table, self._names)
+        return table
+
+
+def _carried(
+    chosen: Sequence[str], there: Sequence[str], wanted: Delivery | None, known: tuple[KnownEntry, ...]
+) -> list[str]:
+    """The columns without a role that results are to show, or that rules are about."""
+    is_all = wanted is not None and (
+        (wanted.out is not None and wanted.columns is Columns.ALL) or wanted.report is not None
+    )
+    asked = columns_of(known)
+    return [name for name in there if name not in chosen and (is_all or name in asked)]
+
+
+def _with_all_columns(detector: ContextualDetector, columns: dict[str, Any]) -> dict[str, Any]:
+    """The columns that the detector expects; if roles were given by position, those without a role are empty."""
+    if detector.view().roles_by_name:
+        return columns
+    nothing = np.full(len(next(iter(columns.values()))), np.nan)
+    return {name: columns.get(name, nothing) for name in detector.feature_names_in_}
 
 
 def find_row(table: ReadTable, id: str | None, row: str) -> int:
@@ -303,12 +352,9 @@ class _FittedTable:
     stream: TableStream | None = None
     """All rows, if the detector was fitted to a sample."""
 
-    def scores(self) -> RowScores:
-        """The scores of the fitted rows."""
-        found = self.detector
-        return RowScores(
-            found.anomaly_scores_, dict(found.partial_scores_), found.threshold_, self.labels, self.heading
-        )
+    def results(self) -> Results:
+        """The results for the fitted rows."""
+        return self.detector.results(labels=self.labels, heading=self.heading)
 
 
 def _fit(
@@ -318,27 +364,33 @@ def _fit(
     stack: ExitStack,
     *,
     asked: str | None = None,
-    out: Path | None = None,
+    wanted: Delivery | None = None,
+    known: tuple[KnownEntry, ...] = (),
     memory: int | None = None,
-    must_be_whole: bool = False,
 ) -> _FittedTable:
     """Reads a table and fits a detector to it, or to a sample of its rows if it is too large.
 
-    Raises an error before the fit if the row `asked` does not exist, or if `out` cannot hold the names of the columns.
+    Raises an error before the fit if the row `asked` does not exist, or if a file cannot hold the names of the columns.
     """
-    chosen = ChosenColumns(roles, find_by_option(parameters["method"]).judges_categories)
+    chosen = ChosenColumns(
+        roles,
+        lambda used, there: _carried(used, there, wanted, known),
+        find_by_option(parameters["method"]).judges_categories,
+    )
+    out = None if wanted is None else wanted.out
     option, parameters = parameters["method"], {k: v for k, v in parameters.items() if k != "method"}
     check_parameters(parameters)
     stream: TableStream | None = None
     if asked is None and is_large(source, memory):
-        table, stream = _sample(source.open(chosen.choose, stack), chosen, memory, must_be_whole)
+        table, stream = _sample(source.open(chosen.choose, stack), chosen, memory, wanted)
     else:
         table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
     if out is not None:
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
-        check_format(out, chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])])
+        behavior = chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])]
+        check_format(out, behavior, WriteOptions(table=wanted.out_table if wanted is not None else ""))
     with loading():
         make = find_by_option(option).estimator
     _check_method(option, parameters)
@@ -351,22 +403,19 @@ def _fit(
     )
     labels, heading = _row_labels(table, roles.id)
     with warnings_as_notes():
-        detector.fit(table.columns if labels is None else NamedRows(table.columns, labels))
+        detector.fit(table.columns if labels is None else NamedRows(table.columns, labels), known=known)
     # What follows is quick, and a progress bar would only flicker.
     detector.set_params(progress=False)
     return _FittedTable(detector, table, labels, heading, detector.fit_seconds_, stream)
 
 
 def _sample(
-    stream: TableStream, chosen: ChosenColumns, memory: int | None, must_be_whole: bool
+    stream: TableStream, chosen: ChosenColumns, memory: int | None, wanted: Delivery | None
 ) -> tuple[ReadTable, TableStream | None]:
     """The rows to fit, and the stream if they are not all."""
     n_rows = sample_size(memory, len(stream.names))
-    if must_be_whole and stream.n_rows > n_rows:
-        raise ValueError(
-            f"a report holds all rows, and {stream.n_rows:,} are too many for it here: leave out --report, or make one "
-            f"of a table of up to {n_rows:,} rows"
-        )
+    if wanted is not None and stream.n_rows > n_rows:
+        check_whole(wanted, f"{stream.n_rows:,} are too many for it here", f"a table of up to {n_rows:,} rows")
     with loading():
         from paribus.tables.row_sample import sample_rows
         from paribus.tables.streams import TableBatches
@@ -417,12 +466,6 @@ def _labels(table: ReadTable, id: str) -> Any:
     return labels
 
 
-def _check_columns(wanted: Wanted, id: str | None, there: list[str]) -> Wanted:
-    for name in wanted.names or []:
-        find_column("--id" if name == id else "the model needs a column", name, there)
-    return wanted
-
-
 def _note_missing(table: ReadTable, names: list[str]) -> None:
     for name in names:
         if not _has_values(table, name):
@@ -444,7 +487,9 @@ def _note_summary(
     if len(context) > 5:
         context = [*context[:4], f"{len(context) - 4} more"]
     found = f"{summary.n_flagged:,} with a score above {score_text(summary.threshold)}"
-    if summary.n_flagged == 0 and summary.n_scored:
+    if summary.n_flagged:
+        found += f", where chance would give {score_text(summary.expected)}"
+    elif summary.n_scored:
         # New rows are compared with the threshold of the fitted rows, which `--contamination` does not change.
         is_automatic = is_fitted and detector.contamination == "auto"
         advice = "--contamination 0.01" if is_automatic else ""
@@ -453,47 +498,3 @@ def _note_summary(
         f"{counted(summary.n_rows, 'row')}, each compared with {detector.view().compared_with('row')} in "
         f"{listed(context, 'and')}; {found}; {seconds:.1f} s"
     )
-
-
-def _print_top(
-    detector: ContextualDetector,
-    source: str,
-    summary: Summary,
-    explanations: Sequence[RowExplanation],
-    as_json: bool,
-) -> None:
-    rows = list(zip(summary.labels, summary.positions, summary.ranks, summary.scores, explanations, strict=True))
-    if not as_json:
-        print_anomalies(
-            summary.heading,
-            [(plain(label), int(rank), float(score), explanation) for label, _, rank, score, explanation in rows],
-        )
-        return
-    parameters = {
-        name: value
-        for name, value in detector.get_params(deep=False).items()
-        if name not in ("contextual", "behavioral", "categorical", "progress")
-    }
-    print_json(
-        {
-            "paribus": version("paribus"),
-            "source": source,
-            "rows": summary.n_rows,
-            "scored": summary.n_scored,
-            "anomalies": summary.n_flagged,
-            "threshold": summary.threshold,
-            "n_neighbors": detector.n_neighbors_,
-            "contextual": detector.contextual_features_,
-            "behavioral": detector.behavioral_features_,
-            "categorical": list(detector.categories_),
-            "parameters": parameters,
-            "top": [
-                explanation.to_dict() | {"row": _plain(label), "position": int(position), "rank_in_file": int(rank)}
-                for label, position, rank, _, explanation in rows
-            ],
-        }
-    )
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

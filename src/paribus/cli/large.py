@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus._common.progress import reporter
+from paribus.cli.delivery_options import Columns, Delivery
 from paribus.cli.options import Source
 from paribus.io.reading import TableStream
 from paribus.io.writing import append_columns
+from paribus.io.writing.options import WriteOptions
 from paribus.output.frame import RowScores
 from paribus.tables.rows import unnamed
 
@@ -132,19 +134,22 @@ class ScoredRows:
 
 
 def score_stream(
-    detector: ContextualDetector,
-    stream: TableStream,
-    id: str | None,
-    out: Path | None,
-    top: int,
-    wants_bar: bool,
+    detector: ContextualDetector, stream: TableStream, id: str | None, wanted: Delivery, wants_bar: bool
 ) -> ScoredRows:
-    """Scores all rows of a table batch by batch, writes the scores, and keeps the rows with the highest ones."""
+    """Scores all rows of a table batch by batch, writes the results, and keeps the rows with the highest scores."""
     heading = "row" if id is None else "id"
-    found = ScoredRows(detector.threshold_, top, heading)
-    names = [heading, "score", "label", *(f"partial_{name}" for name in detector.behavioral_features_)]
+    found = ScoredRows(detector.threshold_, wanted.top, heading)
+    parts = [f"partial_{name}" for name in detector.behavioral_features_]
+    names = [heading, "score", "p_value", "label", "kind", *parts]
+    roles = {*detector.contextual_features_, *detector.view().behavior_columns}
+    kept = [name for name in stream.names if wanted.columns is Columns.ALL or name in roles]
+    original = [] if wanted.columns is Columns.NONE else kept
     detector.set_params(progress=False)
-    writing = nullcontext() if out is None else append_columns(out, names)
+    writing = (
+        nullcontext()
+        if wanted.out is None
+        else append_columns(wanted.out, _free_names(names, original), WriteOptions(table=wanted.out_table))
+    )
     with writing as append, reporter(wants_bar, stream.n_rows, "Scoring") as tick:
         for columns in stream.batches():
             results = detector.score_batch(columns)
@@ -157,7 +162,19 @@ def score_stream(
                 labels = np.array(own, dtype=object)
             found.add(columns, results["score"], labels)
             if append is not None:
-                append({heading: labels} | {name: results[name] for name in names[1:]})
+                rows = [labels, *(results[name] for name in names[1:]), *(columns[name] for name in original)]
+                keep = results["label"] == "anomaly" if wanted.only_flagged else slice(None)
+                append({name: each[keep] for name, each in zip(_free_names(names, original), rows, strict=True)})
             if tick is not None:
                 tick(found.n_rows)
     return found
+
+
+def _free_names(results: list[str], original: list[str]) -> list[str]:
+    """The names of results, and then those of original columns, which come first where both have the same.
+
+    >>> _free_names(["row", "score"], ["Score", "month"])
+    ['row', 'score (paribus)', 'Score', 'month']
+    """
+    taken = {name.casefold() for name in original}
+    return [*(name if name.casefold() not in taken else f"{name} (paribus)" for name in results), *original]

@@ -111,6 +111,27 @@ def source(
     )
 
 
+def source_or_model(
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="[FILE]", help="A table as for `paribus detect`; may be left out with --model."),
+    ] = None,
+    sql: Annotated[str | None, typer.Option(metavar="TABLE|QUERY", help="What to read from a database.")] = None,
+    separator: Annotated[
+        str | None, typer.Option(metavar="CHARACTER", help="The separator of values, or 'tab'.")
+    ] = None,
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first line has column names.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(metavar="NAME", help="The text encoding, such as latin-1.")] = None,
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Text that stands for a missing value; can be repeated.")
+    ] = None,
+) -> Source | None:
+    """The source of a table, which may be left out."""
+    return None if file is None else Source(file, sql, separator, header, encoding, missing or [])
+
+
 @dataclass(frozen=True)
 class RoleOptions:
     """The columns in each role, as they were typed."""

@@ -82,6 +82,21 @@ def print_overview(read: ReadTable, command: str, source: Source) -> None:
         return
     print(f"{start} --context {_typed(context)} --behavior {_typed(behavior)}")
     print_words("\nThis is a guess from the types of the columns: adjust it to what they mean.")
+    if left_out := [f"{plain(c.name)} ({_reason(c)})" for c in columns if c not in context and c not in behavior]:
+        print_words(f"Not in it: {', '.join(left_out)}.")
+
+
+def _reason(column: Column) -> str:
+    """Why a column is not part of the suggested command."""
+    if not column.can_be_typed:
+        return "its name cannot be typed"
+    if column.n_missing == column.n_rows:
+        return "no values"
+    if column.n_distinct <= 1:
+        return "always the same"
+    if column.is_name:
+        return "names the rows: --id"
+    return "unsupported values" if column.kind is Kind.UNUSABLE else f"more than {MAX_SUGGESTED} others"
 
 
 def look_at(read: ReadTable) -> list[Column]:

@@ -12,6 +12,7 @@ from paribus.output.tables import as_lines
 
 if TYPE_CHECKING:
     from paribus.explain.explanation import RowExplanation
+    from paribus.explain.group import AnomalyGroup
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], bold: Sequence[bool] = ()) -> None:
@@ -32,13 +33,24 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]], bold: Se
     output_console().print(Grid(headings, rows, styles, numbers, wrapped=headings[-1:], has_prose=True))
 
 
-def print_anomalies(label: str, rows: Sequence[tuple[str, int, float, RowExplanation]]) -> None:
-    """Prints the rows with the highest scores. `rows` are names, ranks, scores and explanations."""
+def print_groups(groups: Sequence[AnomalyGroup]) -> None:
+    """Prints groups of flagged rows with the same cause, and an empty line."""
     print_table(
-        [label, "rank", "score", "why"],
+        ["group", "rows", "what they have in common"],
+        [[str(group.number), str(group.size), str(group).partition(": ")[2]] for group in groups],
+    )
+    print()
+
+
+def print_anomalies(
+    label: str, rows: Sequence[tuple[str, int, float, str, RowExplanation]], *, has_groups: bool = False
+) -> None:
+    """Prints the rows with the highest scores. `rows` are names, ranks, scores, groups and explanations."""
+    print_table(
+        [label, "rank", "score", *(["group"] if has_groups else []), "why"],
         [
-            [name, str(rank), score_text(score, grouped=False), str(explanation)]
-            for name, rank, score, explanation in rows
+            [name, str(rank), score_text(score, grouped=False), *([group] if has_groups else []), str(explanation)]
+            for name, rank, score, group, explanation in rows
         ],
         [explanation.is_anomaly for *_, explanation in rows],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus.cli.large import ScoredRows
-from paribus.output.frame import RowScores
+from paribus.output.results import Results
 
 
 @dataclass(frozen=True)
@@ -23,41 +23,41 @@ class Summary:
     n_scored: int
     n_flagged: int
     threshold: float
+    expected: float
+    """The number of rows that chance would flag, if all were ordinary."""
     lowest: float
     highest: float
-    labels: list[Any]
-    positions: npt.NDArray[np.int64]
-    ranks: npt.NDArray[Any]
-    scores: Floats
+    labels: list[Any] = field(default_factory=list)
+    positions: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    ranks: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0))
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
-    def of(cls, scores: RowScores, top: int) -> Summary:
-        """Of a table in memory."""
-        known = scores.total[~np.isnan(scores.total)]
-        best = scores.highest(top)
+    def of(cls, results: Results) -> Summary:
+        """Of a table in memory, without its highest rows."""
+        scores = results.rows.scores
+        known = scores[~np.isnan(scores)]
         return cls(
-            scores.row_heading,
-            len(scores.total),
+            results.rows.heading,
+            len(scores),
             len(known),
-            int(scores.is_anomaly.sum()),
-            scores.threshold,
+            int(results.is_above.sum()),
+            results.view.threshold,
+            results.expected_false_alarms,
             float(known.min()) if known.size else np.nan,
             float(known.max()) if known.size else np.nan,
-            [scores.row_label(int(row)) for row in best],
-            best,
-            scores.rank[best],
-            scores.total[best],
         )
 
     @classmethod
-    def of_stream(cls, found: ScoredRows) -> Summary:
-        """Of a table that was read in batches."""
+    def of_stream(cls, found: ScoredRows, expected: float) -> Summary:
+        """Of a table that was read in batches; `expected` is the share of rows that chance flags."""
         return cls(
             found.heading,
             found.n_rows,
             found.n_scored,
             found.n_flagged,
             found.threshold,
+            expected * found.n_scored,
             found.lowest,
             found.highest,
             found.labels,

@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.atomic_files import AnyPath
 from paribus.detectors.reporting import ReportingDetector
+from paribus.explain.known import KnownLike
 from paribus.persistence.model import load_model, save_model
 
 
 class ContextualDetector(ReportingDetector):
     """Base class of contextual detectors. A subclass adds the parameters and `fit`."""
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, known: KnownLike | None = None) -> Self:
         """Fits the detector to a table and scores its rows.
 
         Parameters
@@ -25,6 +26,10 @@ class ContextualDetector(ReportingDetector):
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table.
         y : ignored
+        known : path or list of dicts, optional
+            Rows that have been looked at: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
+            a `status` ("confirmed", "false alarm" or "known cause") and a `note`. They are left out of lists, and
+            nothing is learned from confirmed anomalies.
 
         Returns
         -------
@@ -62,7 +67,7 @@ class ContextualDetector(ReportingDetector):
         """
         return self.fit(X).labels_
 
-    def save(self, path: AnyPath) -> None:
+    def save(self, path: AnyPath, *, note: str = "") -> None:
         """Writes the fitted detector to a file, for `load`.
 
         The file is a zip archive of JSON and numpy arrays, without pickle. It contains the fitted rows. An existing
@@ -72,6 +77,8 @@ class ContextualDetector(ReportingDetector):
         ----------
         path : path
             Where to write it.
+        note : str
+            What to remember about the model, such as the name of the table; `paribus show` shows it.
 
         Examples
         --------
@@ -88,6 +95,8 @@ class ContextualDetector(ReportingDetector):
         """
         check_is_fitted(self)
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "progress"}
+        if note:
+            self._fitted.note = note
         save_model(path, parameters, self._fitted)
 
     @classmethod

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Positions
@@ -13,8 +15,11 @@ from paribus._common.validation import check_whole_number
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
-from paribus.explain.view import highest
+from paribus.explain.finding import N_FEATURES, Finding, brief_findings
+from paribus.explain.group import AnomalyGroup, plain_label
+from paribus.explain.known import KnownLike, read_known
 from paribus.methods.interface import RowBatch
+from paribus.output.results import Results, ScoredRows
 from paribus.tables.rows import as_one_row
 from paribus.tables.table import Table
 
@@ -46,8 +51,9 @@ class ExplainingDetector(ScoringDetector):
         >>> weather = datasets.load("weather")
         >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
         >>> print(detector.explain(137, n_features=1))
-        temperature 16.5 is far above what comparable rows show (median -10.9, 90 % between -12.7 and -8.8; 23
-        of the 500 nearest rows count, mostly with month February or January, elevation 1,612 to 2,070).
+        temperature 16.5 for month January, elevation 1,900 and zone inland: comparable rows have -12.7 to -8.8 (90 %).
+        Compared with the 500 nearest rows, of which 23 count, mostly with month February or January and elevation 1,612
+        to 2,070.
         """
         check_is_fitted(self)
         check_whole_number("n_features", n_features, 1)
@@ -68,7 +74,7 @@ class ExplainingDetector(ScoringDetector):
         Parameters
         ----------
         n_rows : int
-            The maximum number of rows to explain. Rows without a score are left out.
+            The maximum number of rows to explain. Rows without a score, and rows that are known, are left out.
         rows : table, optional
             New rows to score and explain, instead of the fitted ones. The `row` of an explanation is the row's label
             in a pandas index, or its position.
@@ -92,13 +98,120 @@ class ExplainingDetector(ScoringDetector):
         check_whole_number("n_rows", n_rows, 1)
         check_whole_number("n_features", n_features, 1)
         if rows is None:
-            chosen = highest(self.anomaly_scores_, n_rows)
+            chosen = self.results().highest(n_rows)
             return self._explain_fitted(chosen, n_features) if chosen.size else []
-        table = self._read(rows)
-        chosen = highest(self.method.total(self._judge(table).partial), n_rows)
-        if chosen.size == 0:
-            return []
-        labels = [table.row_label(row) for row in chosen.tolist()]
+        found = self.results(rows)
+        chosen = found.highest(n_rows)
+        return self._explain_some(found.rows, chosen, n_features) if chosen.size else []
+
+    def groups(self, rows: Any = None) -> list[AnomalyGroup]:
+        """Finds groups of flagged rows that have the same cause.
+
+        Rows belong together if the same column is off in the same way, with one and the same value or on the same side
+        of what is usual, and in the same circumstances. A group is shown if chance would not give so many rows that are
+        as strange. Rows without a group are strange each in its own way, or by chance.
+
+        Parameters
+        ----------
+        rows : table, optional
+            New rows to score and group, instead of the fitted ones.
+
+        Returns
+        -------
+        list of AnomalyGroup
+            The groups, the largest first. Each has a rule in words, and the positions of its rows.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> table = {name: list(column) for name, column in weather.table.items()}
+        >>> table["wind"][100:112] = [0.0] * 12
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(table)
+        >>> print(detector.groups()[0].rule)
+        wind is 0.0 where ... is usual, for any month, elevation and zone
+        """
+        return self.results(rows).groups
+
+    def results(
+        self,
+        rows: Any = None,
+        *,
+        known: KnownLike | None = None,
+        labels: npt.NDArray[Any] | None = None,
+        heading: str = "row",
+    ) -> Results:
+        """Gives the results for all rows: what `to_frame`, `groups`, `report` and the shell are made of.
+
+        Parameters
+        ----------
+        rows : table, optional
+            New rows, instead of the fitted ones.
+        known : path or list of dicts, optional
+            What is known about new rows; by default what was known at fit.
+        labels : array, optional
+            The labels of the rows; by default those of a pandas index, or positions.
+        heading : str
+            The name of the column of labels.
+
+        Returns
+        -------
+        Results
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> float(detector.results().rank.min())
+        1.0
+        """
+        check_is_fitted(self)
+        entries = self._known if known is None else read_known(known)
+        if rows is None:
+            fitted = self._fitted
+            scored = ScoredRows(
+                fitted.table.original,
+                fitted.table.all_context,
+                fitted.table.all_behavior,
+                fitted.judged.partial,
+                self.anomaly_scores_,
+                self.p_values_,
+                fitted.judged.kinds,
+                True,
+                fitted.table.original.labels() if labels is None else labels,
+                heading,
+            )
+        else:
+            table = self._read(rows)
+            judged = self._judge(table)
+            scores = self.method.total(judged.partial)
+            p_values = self.method.p_values(scores, self.anomaly_scores_)
+            own = table.labels() if labels is None else labels
+            scored = ScoredRows(
+                table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading
+            )
+        return Results(
+            self.view(),
+            scored,
+            lambda chosen: self._explain_some(scored, chosen, N_FEATURES),
+            lambda chosen: self._find_briefly(scored, chosen),
+            entries,
+        )
+
+    def _find_briefly(self, scored: ScoredRows, chosen: Positions) -> list[Finding]:
+        behavior = scored.behavior[chosen]
+        own = self._own_values(Table(scored.table.take(chosen)))
+        with self._encoded_batch(scored.context[chosen], behavior, "Explaining") as batch:
+            said = self._get_method().find(replace(batch, is_brief=True))
+        return brief_findings(self.view(), own, chosen.tolist(), behavior, scored.scores[chosen], said)
+
+    def _explain_some(self, scored: ScoredRows, chosen: Positions, n_features: int) -> list[Explanation]:
+        if scored.is_fitted:
+            return self._explain_fitted(chosen, n_features)
+        table = scored.table
+        own = scored.labels
+        labels = [table.row_label(row) if own is None else plain_label(own[row]) for row in chosen.tolist()]
         return self._explain_new(Table(table.take(chosen)), labels, n_features)
 
     def _explain_fitted(self, positions: Positions, n_features: int) -> list[Explanation]:
@@ -110,12 +223,15 @@ class ExplainingDetector(ScoringDetector):
             return self._explain(batch, own, positions.tolist(), labels, n_features)
 
     def _explain_new(self, asked: Table, labels: Sequence[Hashable], n_features: int) -> list[Explanation]:
+        with self._batch(asked, "Explaining") as batch:
+            return self._explain(batch, self._own_values(asked), [None] * asked.n_rows, labels, n_features)
+
+    def _own_values(self, asked: Table) -> list[Any]:
+        """The contextual values of rows, [feature][row], decoded."""
         columns = self._contextual_columns(asked)
-        own = [
+        return [
             column.own_values(asked, position) for column, position in zip(self.view().context, columns, strict=True)
         ]
-        with self._batch(asked, "Explaining") as batch:
-            return self._explain(batch, own, [None] * asked.n_rows, labels, n_features)
 
     def _explain(
         self,
@@ -134,7 +250,7 @@ class ExplainingDetector(ScoringDetector):
             )
         for row, position in enumerate(positions):
             # Of identical fitted rows, the same one is always left out of the group. Here the row in question is.
-            if position is not None:
+            if position is not None and batch.fitted[row] >= 0:
                 neighbors = findings[row].neighbors
                 neighbors[neighbors == position] = batch.fitted[row]
         return explain_rows(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
@@ -13,14 +13,16 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from paribus._common.arrays import Floats
+from paribus._common.arrays import Floats, Positions
 from paribus._common.progress import Progress, reporter
 from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
+from paribus.explain.known import KnownEntry, confirmed_rows
 from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
 from paribus.methods.parameters import check_parameters
+from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
@@ -42,6 +44,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     progress: Progress
     method: ClassVar[Method]
     """How the fitted state is used, stored and described."""
+    _known: tuple[KnownEntry, ...]
+    """What is known about some of the rows."""
     _view: FittedView | None
     _n_outside: int
     """Rows outside of the fitted time that were scored since the last warning."""
@@ -104,8 +108,9 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         detector._remember(fitted, None)
         return detector
 
-    def _remember(self, fitted: Fitted, method: FittedMethod | None) -> None:
+    def _remember(self, fitted: Fitted, method: FittedMethod | None, known: tuple[KnownEntry, ...] = ()) -> None:
         """Sets all fitted attributes at once, except those that are computed from results that may be in a file."""
+        self._known = known
         table, roles = fitted.table, fitted.table.roles
         self.n_features_in_ = table.n_columns
         if table.names is not None:
@@ -231,7 +236,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _get_method(self) -> FittedMethod:
         if self._method is None:
-            self._method = self.method.restore(self._fitted.table, self._fitted.state, self._n_threads())
+            self._method = self.method.restore(self._fitted.learned, self._fitted.state, self._n_threads())
         return self._method
 
     def __getstate__(self) -> dict[str, Any]:
@@ -245,6 +250,23 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def rows_to_exclude(entries: Sequence[KnownEntry], table: EncodedTable) -> Positions:
+    """The rows that are confirmed anomalies, from which nothing is to be learned."""
+    if not entries:
+        return np.empty(0, dtype=np.int64)
+    labels = table.original.labels()
+    names = [str(label) for label in (range(table.n_rows) if labels is None else labels)]
+    is_confirmed = confirmed_rows(entries, table.original, names)
+    if is_confirmed.all():
+        raise ValueError("all rows are known to be confirmed anomalies, so there are none to learn from")
+    return np.flatnonzero(is_confirmed)
+
+
+def new_rows(table: EncodedTable, rows: Positions, n_threads: int) -> RowBatch:
+    """Some rows of a table as if they were new."""
+    return RowBatch(table.context(rows), table.behavior(rows), np.full(len(rows), -1, dtype=np.int64), n_threads)
 
 
 def warn_unscored(scores: Floats) -> None:

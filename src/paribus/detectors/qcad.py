@@ -12,9 +12,10 @@ from sklearn.utils import check_random_state
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector
-from paribus.detectors.fitted_detector import warn_unscored
+from paribus.detectors.fitted_detector import new_rows, rows_to_exclude, warn_unscored
+from paribus.explain.known import KnownLike, read_known
 from paribus.methods import qcad
-from paribus.methods.fitted import Fitted
+from paribus.methods.fitted import Fitted, with_rows
 from paribus.methods.interface import Judged, RowBatch
 from paribus.methods.parameters import check_parameters, resolve_max_features
 from paribus.methods.qcad.forest_plan import ForestPlan
@@ -139,7 +140,7 @@ class QCAD(ContextualDetector):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: None = None) -> QCAD:
+    def fit(self, X: Any, y: None = None, *, known: KnownLike | None = None) -> QCAD:
         """Fits the detector to a table and scores its rows, each against the others.
 
         Parameters
@@ -147,6 +148,10 @@ class QCAD(ContextualDetector):
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table.
         y : ignored
+        known : path or list of dicts, optional
+            Rows that have been looked at: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
+            a `status` ("confirmed", "false alarm" or "known cause") and a `note`. They are left out of lists, and
+            nothing is learned from confirmed anomalies.
 
         Returns
         -------
@@ -163,7 +168,10 @@ class QCAD(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
+        entries = () if known is None else read_known(known)
         table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical)
+        excluded = rows_to_exclude(entries, table)
+        learned = table.without_behavior(excluded)
         n_rows, n_features = table.all_context.shape
         n_neighbors = _resolve_n_neighbors(self.n_neighbors, n_rows)
 
@@ -182,12 +190,16 @@ class QCAD(ContextualDetector):
         )
 
         state = QcadState(tie_order, plan, self.clip)
-        model = QcadModel(table, state)
-        fitted_rows = model.match(table.all_context, table.all_behavior)
+        model = QcadModel(learned, state)
+        fitted_rows = model.match(learned.all_context, learned.all_behavior)
         with reporter(self.progress, n_rows, "Scoring") as tick:
             partial, reach = model.score_and_reach(
-                RowBatch(table.all_context, table.all_behavior, fitted_rows, n_threads, tick)
+                RowBatch(learned.all_context, learned.all_behavior, fitted_rows, n_threads, tick)
             )
+        judged = Judged(partial)
+        if len(excluded):
+            judged = with_rows(judged, excluded, model.judge(new_rows(table, excluded, n_threads)))
+            partial = judged.partial
         scores = self.method.total(partial)
         if np.isnan(scores).all():
             raise ValueError(
@@ -199,7 +211,8 @@ class QCAD(ContextualDetector):
         # All attributes are set together, after everything that can fail.
         threshold = self.method.threshold(scores, self.contamination, 0.0)
         seconds = time.perf_counter() - start
-        self._remember(Fitted(table, self.method, state, Judged(partial), reach, threshold, seconds), model)
+        fitted = Fitted(table, self.method, state, judged, reach, threshold, seconds, excluded)
+        self._remember(fitted, model, entries)
         return self
 
 

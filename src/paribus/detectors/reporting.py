@@ -6,95 +6,88 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.atomic_files import AnyPath, atomic_write, check_writable
 from paribus._common.validation import check_whole_number
 from paribus.detectors.explaining import ExplainingDetector
-from paribus.detectors.explanation import Explanation
-from paribus.output.frame import RowScores
+from paribus.explain.explanation import RowExplanation
 from paribus.output.report.names import RowNames
+from paribus.output.results import COLUMNS, Columns, Results
 from paribus.tables.table import ColumnKey
 
 
 class ReportingDetector(ExplainingDetector):
     """Puts results into a dataframe or a report."""
 
-    def to_frame(self, *, columns: bool = False, sentences: bool = False) -> Any:
-        """Puts the results for all fitted rows into one table, in the order of the rows.
+    def to_frame(
+        self,
+        rows: Any = None,
+        *,
+        columns: Columns | bool = "none",
+        only_flagged: bool = False,
+        sentences: bool = True,
+    ) -> Any:
+        """Puts the results for all rows into one table, in the order of the rows.
 
         Parameters
         ----------
-        columns : bool
-            Whether to add the columns of the fitted table. Results whose names they take get the suffix " (paribus)".
+        rows : table, optional
+            New rows to score, instead of the fitted ones.
+        columns : {"none", "roles", "all"}
+            Which original columns to add: those with a role, or all. Results whose names they take get the suffix
+            " (paribus)". True is "all".
+        only_flagged : bool
+            Whether to leave out all rows but those that are flagged and not known.
         sentences : bool
-            Whether to add a column `sentence` that explains each anomaly. It is empty for other rows.
+            Whether to explain flagged rows, which takes some milliseconds each; the 10,000 highest scores at most.
 
         Returns
         -------
         table
-            In the type of the fitted table; a dict of columns for an array. The columns are `row` (the row's label in a
-            pandas index, or its position), `score`, `rank` (1 is the highest score), `label` ("anomaly", "normal" or
-            "not scored"), and `partial_...` for each behavioral feature.
+            In the type of the table; a dict of columns for an array. The columns are `row` (the row's label in a pandas
+            index, or its position), `score`, `p_value`, `rank` (1 is the highest score), `label` ("anomaly", "known",
+            "normal" or "not scored"), `kind` (`ConditionalSurprise` only), `known` and `note` (if known rows were
+            given), then for flagged rows the number of the `group`, the `sentence`, the `leading` column, its `value`,
+            `usual_low` and `usual_high`, and for all rows `partial_...` for each behavioral feature.
 
         Examples
         --------
         >>> from paribus import QCAD, datasets
         >>> cities = datasets.load("cities")
         >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
-        >>> list(detector.to_frame())
-        ['row', 'score', 'rank', 'label', 'partial_Rain', 'partial_Wind']
+        >>> list(detector.to_frame(sentences=False))
+        ['row', 'score', 'p_value', 'rank', 'label', 'partial_Rain', 'partial_Wind']
         """
-        check_is_fitted(self)
-        original = self._fitted.table.original
-        found = self.row_scores().columns()
-        if sentences:
-            flagged = np.flatnonzero(self.labels_ == -1)
-            texts = np.full(original.n_rows, None, dtype=object)
-            if flagged.size:
-                texts[flagged] = [str(explanation) for explanation in self._explain_fitted(flagged, 3)]
-            found["sentence"] = texts
-        if columns:
-            taken = {original.name(p).casefold() for p in range(original.n_columns)}
-            found = {name if name.casefold() not in taken else f"{name} (paribus)": v for name, v in found.items()}
-            found |= {original.name(p): original.values(p) for p in range(original.n_columns)}
-        return original.new(found)
-
-    def row_scores(self) -> RowScores:
-        """Gives the scores of the fitted rows with their ranks and labels, for score files.
-
-        Returns
-        -------
-        RowScores
-            The scores, partial scores, ranks and labels.
-
-        Examples
-        --------
-        >>> from paribus import QCAD, datasets
-        >>> cities = datasets.load("cities")
-        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
-        >>> float(detector.row_scores().rank.min())
-        1.0
-        """
-        check_is_fitted(self)
-        partial = {name: self._fitted.judged.partial[:, place] for place, name in enumerate(self.behavioral_features_)}
-        return RowScores(self.anomaly_scores_, partial, self.threshold_, self._fitted.table.original.labels())
+        chosen: Columns = ("all" if columns else "none") if isinstance(columns, bool) else columns
+        if chosen not in COLUMNS:
+            raise ValueError(f"columns is {columns!r}: it must be one of {', '.join(COLUMNS)}")
+        results = self.results(rows)
+        found = results.columns(chosen, only_flagged=only_flagged, sentences=sentences)
+        return results.rows.table.new(found)
 
     def report(
-        self, path: AnyPath, n_rows: int = 50, *, title: str | None = None, id_column: ColumnKey | None = None
+        self,
+        path: AnyPath,
+        n_rows: int = 50,
+        *,
+        rows: Any = None,
+        title: str | None = None,
+        id_column: ColumnKey | None = None,
     ) -> Path:
-        """Writes a self-contained HTML page about the fitted table and its highest scores.
+        """Writes a self-contained HTML page about the highest scores and all flagged rows.
 
         The page needs neither a network nor other files. An existing file is replaced only when the new one is
-        complete.
+        complete. It lists up to 10,000 flagged rows.
 
         Parameters
         ----------
         path : path
             Where to write the page.
         n_rows : int
-            The maximum number of rows to explain, in descending order of score.
+            The maximum number of rows to explain with pictures, in descending order of score.
+        rows : table, optional
+            New rows to score and report, instead of the fitted ones.
         title : str, optional
             The title of the page.
         id_column : name or position of a column, optional
@@ -117,13 +110,22 @@ class ReportingDetector(ExplainingDetector):
         """
         check_is_fitted(self)
         check_whole_number("n_rows", n_rows, 1)
-        names = RowNames(self._fitted.table.original, id_column)
         target = check_writable(path)
-        self.write_report(target, self.explain_all(n_rows), title=title, names=names)
+        results = self.results(rows)
+        names = RowNames(results.rows.table, id_column)
+        chosen = results.highest(n_rows)
+        explanations = list(results.explain(chosen)) if chosen.size else []
+        self.write_report(target, explanations, results=results, title=title, names=names)
         return target
 
     def write_report(
-        self, path: AnyPath, explanations: Sequence[Explanation], *, title: str | None = None, names: RowNames
+        self,
+        path: AnyPath,
+        explanations: Sequence[RowExplanation],
+        *,
+        results: Results,
+        title: str | None = None,
+        names: RowNames,
     ) -> None:
         """Writes the page of `report` about rows that have already been explained.
 
@@ -132,7 +134,9 @@ class ReportingDetector(ExplainingDetector):
         path : path
             Where to write the page.
         explanations : sequence of Explanation
-            The rows to show, in descending order of score.
+            The explanations of the highest scores of `results`, in descending order of score.
+        results : Results
+            The results for the rows.
         title : str, optional
             The title of the page.
         names : RowNames
@@ -147,11 +151,15 @@ class ReportingDetector(ExplainingDetector):
         >>> cities = datasets.load("cities")
         >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     names = RowNames(Table(cities.table), "City")
-        ...     detector.write_report(f"{folder}/cities.html", detector.explain_all(3), names=names)
+        ...     names, results = RowNames(Table(cities.table), "City"), detector.results()
+        ...     detector.write_report(f"{folder}/cities.html", detector.explain_all(3), results=results, names=names)
         """
         from paribus.output.report import make_page
 
-        page = make_page(self.view(), explanations, self.get_params(deep=False), title=title, names=names)
+        if not explanations:
+            raise ValueError("no row has a score, so there is nothing to report")
+        rows = results.highest(len(explanations)).tolist()
+        explained = dict(zip(rows, explanations, strict=True))
+        page = make_page(results, explained, self.get_params(deep=False), title=title, names=names)
         with atomic_write(path) as file:
             file.write(page)

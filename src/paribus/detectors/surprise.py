@@ -13,9 +13,10 @@ from paribus._common.arrays import Floats
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector
-from paribus.detectors.fitted_detector import warn_unscored
+from paribus.detectors.fitted_detector import new_rows, rows_to_exclude, warn_unscored
+from paribus.explain.known import KnownLike, read_known
 from paribus.methods import surprise
-from paribus.methods.fitted import Fitted
+from paribus.methods.fitted import Fitted, with_rows
 from paribus.methods.interface import FittedMethod
 from paribus.methods.parameters import PAST, check_parameters
 from paribus.methods.surprise.model import SurpriseModel
@@ -155,7 +156,7 @@ class ConditionalSurprise(ContextualDetector):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: None = None) -> ConditionalSurprise:
+    def fit(self, X: Any, y: None = None, *, known: KnownLike | None = None) -> ConditionalSurprise:
         """Fits the detector to a table and scores its rows, each by trees that have not seen it.
 
         Parameters
@@ -163,6 +164,10 @@ class ConditionalSurprise(ContextualDetector):
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table.
         y : ignored
+        known : path or list of dicts, optional
+            Rows that have been looked at: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
+            a `status` ("confirmed", "false alarm" or "known cause") and a `note`. They are left out of lists, and
+            nothing is learned from confirmed anomalies.
 
         Returns
         -------
@@ -180,6 +185,7 @@ class ConditionalSurprise(ContextualDetector):
         start = time.perf_counter()
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
+        entries = () if known is None else read_known(known)
         table = encode_table(
             self._gather(X),
             self.contextual,
@@ -190,6 +196,8 @@ class ConditionalSurprise(ContextualDetector):
             judges_categories=True,
             missing=self.missing,
         ).by_content()
+        excluded = rows_to_exclude(entries, table)
+        learned = table.without_behavior(excluded)
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))
         by_past = self.reference == PAST
@@ -197,14 +205,16 @@ class ConditionalSurprise(ContextualDetector):
             self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed, by_past
         )
         if by_past:
-            find_moments(table)
-        latest = SurpriseModel(table, settings)
+            find_moments(learned)
+        latest = SurpriseModel(learned, settings)
         model: FittedMethod = latest
         with reporter(self.progress, n_rows, "Fitting") as tick:
             state, judged = latest.fit(n_threads, tick)
         if by_past:
             with reporter(self.progress, n_rows, "Judging by the past") as tick:
-                model, judged = judge_by_past(table, settings, latest, n_threads, tick)
+                model, judged = judge_by_past(learned, settings, latest, n_threads, tick)
+        if len(excluded):
+            judged = with_rows(judged, excluded, model.judge(new_rows(table, excluded, n_threads)))
         scores = self.method.total(judged.partial)
         if by_past:
             _warn_without_past(scores)
@@ -212,7 +222,8 @@ class ConditionalSurprise(ContextualDetector):
             warn_unscored(scores)
         threshold = self.method.threshold(scores, self.contamination, self.false_alarms)
         seconds = time.perf_counter() - start
-        self._remember(Fitted(table, self.method, state, judged, latest.reach(), threshold, seconds), model)
+        fitted = Fitted(table, self.method, state, judged, latest.reach(), threshold, seconds, excluded)
+        self._remember(fitted, model, entries)
         return self
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
+from paribus.explain.categories import CategoryFeature
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.facts import BehaviorFeature, Thinness
 from paribus.explain.view import FittedView
@@ -71,11 +73,13 @@ def explain_rows(
     for row, position in enumerate(positions):
         neighbors, distances = findings[row].neighbors, findings[row].distances
         group = view.store.context(neighbors)
-        behavior = _features(view, values[row], findings[row])
+        behavior = features_of(view, values[row], findings[row])
         weights = behavior[0].weights
         own_context = view.own_context(behavior[0].name)
         context = [
-            replace(column.describe(_plain(own[place][row]), group[:, place], weights), counts=place in own_context)
+            replace(
+                column.describe(plain_value(own[place][row]), group[:, place], weights), counts=place in own_context
+            )
             for place, column in enumerate(view.context)
         ]
         score = float(scores[row])
@@ -112,14 +116,18 @@ def explain_rows(
     return explanations
 
 
-def _features(view: FittedView, values: Floats, findings: RowFindings) -> tuple[BehaviorFeature, ...]:
+def features_of(view: FittedView, values: Floats, findings: RowFindings) -> tuple[BehaviorFeature, ...]:
+    """The behavioral features of a row; the one that is off the most comes first."""
     partial = findings.partial_scores
     whole = float(np.nansum(partial))
     features = []
     for i, name in enumerate(view.behavior_names):
         lower, median, upper = findings.central[i].tolist()
+        make: Callable[..., BehaviorFeature] = BehaviorFeature
+        if view.behavior_codes[i] is not None:
+            make = functools.partial(CategoryFeature, is_flag=i >= view.n_values)
         features.append(
-            BehaviorFeature(
+            make(
                 name=name,
                 value=float(values[i]),
                 partial_score=float(partial[i]),
@@ -133,8 +141,18 @@ def _features(view: FittedView, values: Floats, findings: RowFindings) -> tuple[
                 verdict=None if findings.verdicts is None else findings.verdicts[i],
             )
         )
-    # Features without a score come last.
-    return tuple(sorted(features, key=lambda feature: -np.nan_to_num(feature.partial_score, nan=-1.0)))
+    # Features without a score come last, and those that make up nothing of it lead no sentence.
+    return tuple(
+        sorted(
+            features,
+            key=lambda feature: (
+                np.isnan(feature.partial_score),
+                not feature.share > 0.0,
+                -feature.oddness,
+                -np.nan_to_num(feature.partial_score),
+            ),
+        )
+    )
 
 
 def _n_counting(weights: Floats) -> int:
@@ -144,7 +162,7 @@ def _n_counting(weights: Floats) -> int:
     return int(np.searchsorted(np.cumsum(heaviest_first), NEARLY_ALL - 1e-9)) + 1
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """The value as a plain Python object; None for a missing number."""
     if isinstance(value, np.generic):
         value = value.item()

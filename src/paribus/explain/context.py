@@ -38,12 +38,12 @@ class ContextFeature:
     """One contextual feature: the row's own value, and what its reference group has in common."""
 
     name: str
-    value: float | Hashable
-    """The row's own value; None if missing. Timestamps are in microseconds."""
-    low: float | None
-    """The lower end of the group's central 90 %; None for a categorical feature."""
-    high: float | None
-    """The upper end of the group's central 90 %; None for a categorical feature."""
+    own: float | Hashable
+    """The row's own value as it is computed with: timestamps in microseconds; None if missing."""
+    lowest: float | None
+    """The lower end of the group's central 90 %, as it is computed with; None for a categorical feature."""
+    highest: float | None
+    """The upper end of the group's central 90 %, as it is computed with; None for a categorical feature."""
     categories: tuple[Hashable, ...]
     """The categories that make up at least 80 % of the group, most frequent first; empty for a numeric feature."""
     share: float
@@ -59,9 +59,31 @@ class ContextFeature:
     """What the moments of the group have in common, as in 'Sundays in July, about 14 h'."""
 
     @property
+    def value(self) -> Any:
+        """The row's own value, as in its table; None if missing."""
+        return self.format.decoded(self.own)
+
+    @property
+    def low(self) -> Any:
+        """The lower end of the group's central 90 %: a number, timestamp or duration; None for a categorical one."""
+        return self.format.decoded(self.lowest)
+
+    @property
+    def high(self) -> Any:
+        """The upper end of the group's central 90 %: a number, timestamp or duration; None for a categorical one."""
+        return self.format.decoded(self.highest)
+
+    @property
     def title(self) -> str:
         """The name of the feature in texts."""
         return self.format.title or plain(self.name)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether most of the group has the row's own value."""
+        if self.lowest is not None:
+            return self.own == self.lowest == self.highest
+        return self.categories == (self.own,)
 
     @property
     def sets_apart(self) -> bool:
@@ -71,16 +93,17 @@ class ContextFeature:
     @property
     def text(self) -> str:
         """The row's own value as text."""
-        return self.format(self.value)
+        return self.format(self.own)
 
     @property
     def group_text(self) -> str:
         """What the group has in common: '22 to 28', or 'MF or FW'."""
         if self.words is not None:
             return self.words
-        if self.low is not None and self.high is not None:
-            write = self.format.telling_apart(self.low, self.high)
-            return write(self.low) if self.low == self.high else f"{write(self.low)} to {write(self.high)}"
+        if self.lowest is not None and self.highest is not None:
+            write = self.format.telling_apart(self.lowest, self.highest)
+            low, high = write(self.lowest), write(self.highest)
+            return low if self.lowest == self.highest else f"{low} to {high}"
         words = [self.format(category) for category in self.categories[:MAX_LISTED]]
         more = len(self.categories) - len(words)
         if more:
@@ -164,6 +187,10 @@ class ContextColumn:
         if TREND in times.parts:
             warning = self._beyond(value, float(moments.min()), float(moments.max()))
         return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, words=said.text)
+
+    def alone(self, value: float | Hashable) -> ContextFeature:
+        """A row's own value, where nothing is known about a reference group."""
+        return ContextFeature(self.name, value, None, None, (), 1.0, 1.0, None, self.format)
 
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
         counts = self._count(group, weights)

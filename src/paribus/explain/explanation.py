@@ -45,7 +45,7 @@ class RowExplanation:
     threshold: float
     """The score above which the detector calls a row an anomaly."""
     behavior: tuple[BehaviorFeature, ...]
-    """The behavioral features, from the highest to the lowest partial score."""
+    """The behavioral features; the one that is off the most comes first."""
     context: tuple[ContextFeature, ...]
     """The contextual features: the row's own values, and what the reference group has in common."""
     thinness: Thinness
@@ -66,7 +66,7 @@ class RowExplanation:
 
     @property
     def features(self) -> Any:
-        """The behavioral features from the highest to the lowest partial score, in the type of the fitted table."""
+        """The behavioral features in the type of the fitted table; the one that is off the most comes first."""
         rows = [feature.as_row() for feature in self.behavior]
         return self._store.original.new({key: [row[key] for row in rows] for key in rows[0]})
 
@@ -81,7 +81,7 @@ class RowExplanation:
 
     @property
     def leading(self) -> BehaviorFeature:
-        """The feature that the sentence names first: the one with the highest partial score."""
+        """The feature that the sentence names first: the one that is off the most."""
         return self.behavior[0]
 
     def reference_values(self, feature: ContextFeature) -> npt.NDArray[Any]:
@@ -112,16 +112,27 @@ class RowExplanation:
     @property
     def group(self) -> str:
         """Which rows the row is compared with: how many count, and what sets them apart from the whole table."""
-        return wording.group(self.context, self.thinness, by_leaves=self.leading.verdict is not None)
+        by_leaves = self.leading.verdict is not None
+        return wording.group(self.context, self.thinness, by_leaves=by_leaves, is_new=self.position is None)
 
     @property
     def sentence(self) -> str:
-        """What stands out, and what comparable rows show, in the units of the table."""
-        return wording.sentence(self.behavior[: self.n_features], self.group)
+        """What stands out, what is usual, how rare it is, and compared with which rows; in the units of the table."""
+        return wording.sentence(self._found, self.group)
+
+    @property
+    def statement(self) -> str:
+        """The first part of the sentence: without the rows that the row is compared with."""
+        return ended(wording.statement(self._found))
+
+    @property
+    def _found(self) -> wording.Found:
+        shown = self.behavior[: self.n_features]
+        return wording.Found(shown, self.context, self.kind, self.p_value, self.is_anomaly)
 
     def __str__(self) -> str:
         """The sentence and the warnings."""
-        return ended("; note that ".join([self.sentence, *self.warnings]))
+        return " ".join([self.sentence, *(ended(f"Note that {warning}") for warning in self.warnings)])
 
     def __repr__(self) -> str:
         standing = f"score {score_text(self.score)}, rank {self.rank:,} of {self.n_ranked:,}"
@@ -176,6 +187,36 @@ class RowExplanation:
             },
         }
 
+    def to_short_dict(self) -> dict[str, Any]:
+        """The gist of the explanation as plain values for JSON: a few hundred bytes.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> detector.explain(0).to_short_dict()["leading"]
+        'Rain'
+        """
+        first = self.leading
+        return {
+            "row": _plain_value(self.row),
+            "position": self.position,
+            "rank": self.rank,
+            "score": self.score,
+            "p_value": self.p_value,
+            "kind": self.kind,
+            "is_anomaly": self.is_anomaly,
+            "leading": first.name,
+            "value": _plain_value(first.value),
+            "usual": [_plain_value(first.lower), _plain_value(first.upper)],
+            "sentence": str(self),
+        }
+
     def to_json(self) -> str:
         """The result of `to_dict` as JSON.
 
@@ -200,9 +241,9 @@ def _context_row(feature: ContextFeature) -> dict[str, Any]:
 
     return {
         "feature": feature.name,
-        "value": plain_value(feature.value),
-        "low": plain_value(feature.low),
-        "high": plain_value(feature.high),
+        "value": plain_value(feature.own),
+        "low": plain_value(feature.lowest),
+        "high": plain_value(feature.highest),
         "categories": [plain_value(category) for category in feature.categories],
         "share": feature.share,
         "table_share": feature.table_share,

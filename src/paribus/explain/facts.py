@@ -13,7 +13,7 @@ from paribus._common.text import counted, one_in, plain
 from paribus.methods.interface import CellVerdict
 from paribus.tables.column_format import ColumnFormat
 
-Direction = Literal["far below", "below", "within", "in a gap", "above", "far above", "missing", "no reference"]
+Direction = Literal["far below", "below", "within", "in a gap", "above", "far above", "rare", "missing", "no reference"]
 
 # Beyond the central 90 % by this share of their width is far: 3.3 deviations of a normal distribution.
 FAR = 0.5
@@ -24,6 +24,8 @@ GAP = 5.0
 MAX_P_TO_MENTION = 0.1
 # A value this improbable is mentioned even if it lies within the usual range.
 MAX_P_TO_NAME = 0.02
+# Smaller probabilities are not told apart.
+SMALLEST_P = 1e-300
 # A smaller reference group gives coarse percentiles.
 MIN_GROUP_SIZE = 30
 # A smaller effective number of rows gives coarse percentiles.
@@ -71,6 +73,11 @@ class BehaviorFeature:
         return np.asarray(heights / max(float(heights.max()), 1e-300))
 
     @property
+    def has_reference(self) -> bool:
+        """Whether it is known what is usual."""
+        return not np.isnan(self.median)
+
+    @property
     def is_unlikely(self) -> bool:
         """Whether so improbable a value is worth a clause, given the context or everything else."""
         if self.verdict is None:
@@ -97,6 +104,32 @@ class BehaviorFeature:
         return None
 
     @property
+    def is_off(self) -> bool:
+        """Whether the value is worth a clause: outside the usual range, in a gap, or improbable."""
+        return self.stands_out or self.is_unlikely
+
+    @property
+    def oddness(self) -> float:
+        """How far off the value is, to compare the features of a row: nats, or the partial score if there are none."""
+        if self.verdict is None:
+            return float(np.nan_to_num(self.partial_score, nan=-1.0))
+        alone, together = self.verdict.p_value, self.verdict.p_value_given_all
+        if np.isnan(alone):
+            return -1.0
+        evidence = -float(np.log(max(alone, SMALLEST_P)))
+        if together is None or np.isnan(together):
+            return evidence
+        # As in the score, what the others let expect counts half.
+        return evidence + max(0.0, -float(np.log(max(together, SMALLEST_P))) - evidence) / 2
+
+    @property
+    def is_odd_given_others(self) -> bool:
+        """Whether the value is improbable given the other values, and more so than given the context alone."""
+        if self.verdict is None or self.verdict.p_value_given_all is None:
+            return False
+        return self.verdict.p_value_given_all <= min(MAX_P_TO_NAME, self.verdict.p_value)
+
+    @property
     def gap(self) -> tuple[float, float] | None:
         """The percentiles on both sides of the value if they are unusually far apart, else None."""
         taus = self.percentiles
@@ -109,6 +142,16 @@ class BehaviorFeature:
         if narrowest < GAP * step:
             return None
         return float(taus[max(0, below - 1)]), float(taus[min(above, len(taus) - 1)])
+
+    @property
+    def has_one_value(self) -> bool:
+        """Whether all comparable rows have the same value."""
+        return bool(self.percentiles[0] == self.percentiles[-1])
+
+    @property
+    def gap_text(self) -> str:
+        """The ends of the gap; empty if there is none."""
+        return "" if (gap := self.gap) is None else " and ".join(self._finer_format(end) for end in gap)
 
     @property
     def direction(self) -> Direction:
@@ -133,7 +176,7 @@ class BehaviorFeature:
 
     @property
     def _finer_format(self) -> ColumnFormat:
-        return self.format.telling_apart(self.value, self.lower, self.median, self.upper, *(self.gap or ()))
+        return self.format.telling_apart(self.value, self.lower, self.upper, *(self.gap or ()))
 
     @property
     def text(self) -> str:
@@ -146,20 +189,35 @@ class BehaviorFeature:
         return self._finer_format(self.value)
 
     @property
+    def range_text(self) -> str:
+        """What 90 % of comparable rows have: '3.0 to 6.5', or one value; empty if no comparable row has a value."""
+        if np.isnan(self.median):
+            return ""
+        return _range(self.lower, self.upper, self._finer_format)
+
+    @property
+    def range_given_others(self) -> str | None:
+        """What 90 % of the rows have that have its other values, too; None if unknown, or if the value is among it."""
+        usual = None if self.verdict is None else self.verdict.usual_given_all
+        if usual is None or usual[0] <= self.value <= usual[1]:
+            return None
+        return _range(*usual, self.format.telling_apart(self.value, *usual))
+
+    @property
     def expectation(self) -> str:
         """The expected values in words."""
         write = self._finer_format
         if np.isnan(self.median):
             return "no comparable row has a value"
-        if self.percentiles[0] == self.percentiles[-1]:
+        if self.has_one_value:
             return f"all {write(self.median)}"
         words = f"median {write(self.median)}, "
         if self.lower == self.upper:
             words += f"90 % exactly {write(self.lower)}"
         else:
             words += f"90 % between {write(self.lower)} and {write(self.upper)}"
-        if (gap := self.gap) is not None and self.direction == "in a gap":
-            words += f", hardly any between {write(gap[0])} and {write(gap[1])}"
+        if self.direction == "in a gap":
+            words += f", hardly any between {self.gap_text}"
         return words
 
     def as_row(self) -> dict[str, Any]:
@@ -179,6 +237,10 @@ class BehaviorFeature:
             if self.verdict.p_value_given_all is not None:
                 row["p_value_given_all"] = self.verdict.p_value_given_all
         return row
+
+
+def _range(lower: float, upper: float, write: ColumnFormat) -> str:
+    return write(lower) if lower == upper else f"{write(lower)} to {write(upper)}"
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.arrays import Floats
+from paribus._common.arrays import Floats, Positions
 from paribus.explain.context import ContextColumn
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, RowBatch
-from paribus.tables.column_format import ColumnFormat
+from paribus.tables.column_format import CodedFormat, ColumnFormat
+from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.row_store import ColumnSummary, RowStore
 from paribus.tables.rows import is_label
 from paribus.tables.table import find_key
@@ -33,6 +34,8 @@ class FittedView:
     """The names of the behavioral columns: features that say that a value is missing have none of their own."""
     behavior_codes: list[dict[Hashable, int] | None]
     """The codes of the categories of each behavioral feature; None if it is numeric."""
+    n_values: int
+    """The number of behavioral features that are values; the others say that one is missing."""
     behavior_formats: list[ColumnFormat]
     """How the values of each behavioral feature are written."""
     behavior_summaries: list[ColumnSummary]
@@ -81,11 +84,9 @@ class FittedView:
             context=context,
             behavior_names=table.behavior_names,
             behavior_columns=[table.name(position) for position in roles.behavioral],
+            n_values=len(roles.behavioral),
             behavior_codes=table.behavior_encoding.feature_codes,
-            behavior_formats=[
-                ColumnFormat.fit(original, roles.behavioral[source], table.column(table.n_contextual + feature))
-                for feature, source in enumerate(table.behavior_encoding.sources)
-            ],
+            behavior_formats=_behavior_formats(table),
             behavior_summaries=[table.behavior_summary(feature) for feature in range(table.n_behavioral)],
             scores=scores,
             partial_scores=fitted.judged.partial,
@@ -117,6 +118,20 @@ class FittedView:
         unknown = np.full((len(context), len(self.behavior_names)), np.nan)
         fitted = np.full(len(context), -1 if excluded is None else excluded, dtype=np.int64)
         return self._get_method().percentiles(RowBatch(context, unknown, fitted, self._get_n_threads()))
+
+    def usual_ranges(self, rows: Positions) -> tuple[Floats, Floats]:
+        """The 5 % and the 95 % percentiles of behavior of fitted rows, [row][feature]; each row is left out itself."""
+        context, behavior = self.store.context(rows), self.store.behavior(rows)
+        method = self._get_method()
+        fitted = method.match(context, behavior)
+        found = method.percentiles(RowBatch(context, behavior, fitted, self._get_n_threads()))
+        n = found.shape[2] - 1
+        return found[:, :, 5 * n // 100], found[:, :, -(-95 * n // 100)]
+
+    @property
+    def origin(self) -> Origin:
+        """What the detector was fitted to, and when."""
+        return Origin(self._fitted.note, self._fitted.fitted_at, len(self._fitted.excluded))
 
     def find_row(self, row: Any) -> int | None:
         """The position of a fitted row that is given by position or label; None for a new row."""
@@ -157,6 +172,11 @@ class FittedView:
         contributions = np.nan_to_num(self.partial_scores[self.highest(n)]).mean(axis=0)
         return [int(place) for place in np.argsort(-contributions, kind="stable")]
 
+    def require_numbers(self, place: int) -> None:
+        """Raises an error if a behavioral feature is categorical, and cannot be an axis."""
+        if self.behavior_codes[place] is not None:
+            raise ValueError(f"behavioral feature '{self.behavior_names[place]}' holds categories: choose a numeric one")
+
     def typical_context(self) -> Floats:
         """The median of each numeric feature and the most frequent category of each categorical one, encoded."""
         return np.array([column.summary.typical for column in self.context])
@@ -164,6 +184,32 @@ class FittedView:
     def context_of(self, row: int) -> Floats:
         """The context of a fitted row, encoded."""
         return np.asarray(self.store.context(np.array([row]))[0])
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a fitted detector comes from."""
+
+    note: str
+    """What the user wanted to remember, such as the name of the table."""
+    fitted_at: str
+    """When the fit was, in UTC."""
+    n_excluded: int
+    """The number of rows that nothing was learned from, because they are known to be anomalies."""
+
+
+def _behavior_formats(table: EncodedTable) -> list[ColumnFormat]:
+    original, encoding = table.original, table.behavior_encoding
+    formats: list[ColumnFormat] = []
+    for feature, (source, codes) in enumerate(zip(encoding.sources, encoding.feature_codes, strict=True)):
+        position = table.roles.behavioral[source]
+        numbers = None if codes is not None else table.column(table.n_contextual + feature)
+        write = ColumnFormat.fit(original, position, numbers)
+        if codes is not None:
+            is_flag = feature >= len(encoding.codes)
+            write = CodedFormat.of(write.title, ("present", "missing") if is_flag else codes)
+        formats.append(write)
+    return formats
 
 
 class HasView(Protocol):

@@ -1,10 +1,18 @@
-"""Facts as sentences."""
+"""Facts as sentences.
+
+A sentence says what was found and in which circumstances, what is usual there, how rare it is, and with which rows the
+row was compared. Each kind of verdict has a wording of its own, in `WORDINGS`. A feature takes part in any of them
+through its `text`, `range_text`, `is_off` and the like: a new kind of feature brings its own of these.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from paribus.explain.context import ContextFeature
+from paribus._common.text import listed, one_in
+from paribus.explain.categories import CategoryFeature
+from paribus.explain.context import MAX_LISTED, ContextFeature
 from paribus.explain.facts import BehaviorFeature, Thinness
 
 # From this partial score on, a value within the usual range lies where comparable rows are sparse.
@@ -13,36 +21,184 @@ MIN_SPARSE_SCORE = 50.0
 MIN_SHARE = 0.1
 # Contextual features that a sentence names.
 MAX_CONTEXT_NAMES = 5
+# Probabilities above this are not worth mentioning.
+MAX_P_TO_MENTION = 0.1
 
 
-def group(context: Sequence[ContextFeature], thinness: Thinness, *, by_leaves: bool) -> str:
+@dataclass(frozen=True)
+class Found:
+    """What a sentence is made of."""
+
+    behavior: Sequence[BehaviorFeature]
+    """The behavioral features that it may name, the one that is off the most first."""
+    context: Sequence[ContextFeature]
+    kind: str | None
+    """The kind of verdict, if the method tells kinds apart."""
+    p_value: float
+    """The probability that an ordinary row scores as high."""
+    is_anomaly: bool
+
+    @property
+    def leading(self) -> BehaviorFeature:
+        """The feature that is named first."""
+        return self.behavior[0]
+
+    @property
+    def off(self) -> list[BehaviorFeature]:
+        """The features that are off and make up a part of the score, and of which can be said what is usual instead."""
+        return [
+            each
+            for each in self.behavior
+            if each.is_off
+            and (each is self.leading or each.share >= MIN_SHARE)
+            and (each is self.leading or each.stands_out or each.range_given_others is not None)
+        ]
+
+
+def sentence(found: Found, group: str) -> str:
+    """What stands out in a row, and compared with which rows."""
+    return f"{statement(found)}. Compared with {group}."
+
+
+def statement(found: Found) -> str:
+    """What stands out in a row, in its circumstances; what is usual there; and how rare it is."""
+    if not found.leading.is_off and not found.is_anomaly:
+        return _ordinary(found)
+    return WORDINGS.get(found.kind, _value)(found)
+
+
+def group(context: Sequence[ContextFeature], thinness: Thinness, *, by_leaves: bool, is_new: bool) -> str:
     """Which rows a row is compared with: those that share leaves of a forest with it, or the nearest ones."""
-    telling = [feature for feature in context if feature.sets_apart]
-    kept = sorted(telling, key=lambda feature: feature.table_share / feature.share)[:MAX_CONTEXT_NAMES]
-    words = [f"{feature.title} {feature.group_text}" for feature in telling if feature in kept]
+    noun = "fitted row" if is_new else "row"
     n_rows, n_counting = thinness.n_rows, thinness.n_counting
-    rows = "the nearest row" if n_rows == 1 else f"the {n_rows:,} nearest rows"
-    if by_leaves:
-        rows = "1 comparable row counts" if n_counting == 1 else f"{n_counting:,} comparable rows count"
-    elif n_counting < n_rows:
-        rows = f"{n_counting:,} of {rows} count" + ("s" if n_counting == 1 else "")
-    return f"{rows}, mostly with {', '.join(words)}" if words else rows
+    rows = f"1 {noun}" if n_counting == 1 else f"{n_counting:,} {noun}s"
+    if not by_leaves:
+        nearest = f"the nearest {noun}" if n_rows == 1 else f"the {n_rows:,} nearest {noun}s"
+        counting = "counts" if n_counting == 1 else "count"
+        rows = nearest if n_counting == n_rows else f"{nearest}, of which {n_counting:,} {counting}"
+    # Many categories say little.
+    telling = [each for each in _most_telling(context) if each.sets_apart and len(each.categories) <= MAX_LISTED]
+    same = [each.title for each in telling if each.is_same]
+    others = [f"{each.title} {each.group_text}" for each in telling if not each.is_same]
+    words = [f"of the same {listed(same, 'and')}"] if same else []
+    words += [f"with {listed(others, 'and')}"] if others else []
+    return f"{rows}, mostly {' and '.join(words)}" if words else rows
 
 
-def sentence(features: Sequence[BehaviorFeature], group: str) -> str:
-    """What stands out in a row. The features are in descending order of partial score."""
-    first = features[0]
-    others = [feature for feature in features[1:] if feature.share >= MIN_SHARE]
-    outside = [feature for feature in others if feature.stands_out]
-    # Values within their usual range that do not go together with the others.
-    unlikely = [feature for feature in others if not feature.stands_out and feature.is_unlikely]
-    verb = "is in a gap of" if first.direction == "in a gap" else f"is {first.direction}"
-    words = f"{first.text} {verb} what comparable rows show"
-    if first.rarity is not None:
-        words += f", {'but' if first.direction == 'within' else 'and'} {first.rarity}"
-    elif first.direction == "within" and first.partial_score >= MIN_SPARSE_SCORE:
-        words += ", but in a sparse region"
-    words += f" ({first.expectation}; {group})"
-    also = [f"also {feature.direction}: {feature.text} ({feature.expectation})" for feature in outside]
-    also += [f"also odd: {feature.text}, since {feature.rarity} ({feature.expectation})" for feature in unlikely]
-    return "; ".join([words, *also])
+def _most_telling(context: Sequence[ContextFeature]) -> list[ContextFeature]:
+    """The contextual features that a sentence names: of many, those that set the comparable rows apart the most."""
+    ranked = sorted(context, key=lambda each: (each.warning is None, each.table_share / max(each.share, 1e-9)))
+    kept = ranked[:MAX_CONTEXT_NAMES]
+    return [each for each in context if any(each is one for one in kept)]
+
+
+def _circumstances(found: Found) -> str:
+    words = [f"{each.title} {each.text}" for each in _most_telling(found.context)]
+    return f" for {listed(words, 'and')}"
+
+
+def _ordinary(found: Found) -> str:
+    first = found.leading
+    if not first.range_text:
+        return f"{first.text}{_circumstances(found)}: no comparable row has a value"
+    return f"{first.text}{_circumstances(found)} is as usual: {_usual(first)}"
+
+
+def _value(found: Found) -> str:
+    """One value is wrong."""
+    first = found.leading
+    words = f"{first.text}{_circumstances(found)}: {_usual(first)}{_rarity(first)}"
+    others = [each for each in found.off if each is not first]
+    return f"{words}. Also off: {listed([_with_range(each) for each in others], 'and')}" if others else words
+
+
+def _whole(found: Found) -> str:
+    """The row as a whole does not fit its circumstances."""
+    off = found.off
+    if len(off) == 1:
+        return _value(found)
+    named = off or found.behavior
+    words = f"{listed([_with_range(each) for each in named], 'and')}{_circumstances(found)}: "
+    words += "as a whole, " if off else "none is far off, but as a whole "
+    return f"{words}{one_in(found.p_value)} comparable rows is as far off"
+
+
+def _combination(found: Found) -> str:
+    """Values that do not go together."""
+    first = found.leading
+    odd = [each for each in found.behavior if each.is_odd_given_others]
+    if not first.is_odd_given_others:
+        named = [each.text for each in (odd or found.behavior)]
+        words = f"{listed(named, 'and')}{_circumstances(found)} hardly go together: "
+        return f"{words}{one_in(found.p_value)} comparable rows has so odd a combination"
+    others = [each.text for each in odd if each is not first]
+    partner = listed(others, "and") if others else "the other values of the row"
+    words = f"{first.text}{_circumstances(found)} does not go with {partner}: "
+    assert first.verdict is not None
+    assert first.verdict.p_value_given_all is not None
+    usual = first.range_given_others
+    rare = one_in(first.verdict.p_value_given_all)
+    if usual is None:
+        is_rare = "is as rare" if isinstance(first, CategoryFeature) else "is as far off"
+        words += f"{rare} rows with such values {is_rare}"
+    else:
+        words += f"rows with such values have {usual} (90 %); {rare} of these is as far off"
+    off = [each for each in found.off if each is not first and each not in odd]
+    return f"{words}. Also off: {listed([_with_range(each) for each in off], 'and')}" if off else words
+
+
+WORDINGS: dict[str | None, Callable[[Found], str]] = {"whole": _whole, "combination": _combination, "value": _value}
+"""The wording of each kind of verdict; methods that do not tell kinds apart speak of values."""
+
+
+def _usual(feature: BehaviorFeature) -> str:
+    """What comparable rows have."""
+    if isinstance(feature, CategoryFeature):
+        return feature.usual
+    if not feature.range_text:
+        return "no comparable row has a value"
+    if feature.has_one_value:
+        return f"all comparable rows have {feature.range_text}"
+    if feature.lower == feature.upper:
+        return f"90 % of comparable rows have exactly {feature.range_text}"
+    words = f"comparable rows have {feature.range_text} (90 %)"
+    return f"{words}, but hardly any between {feature.gap_text}" if feature.direction == "in a gap" else words
+
+
+def _with_range(feature: BehaviorFeature) -> str:
+    """The value, and in parentheses what comparable rows have."""
+    if isinstance(feature, CategoryFeature):
+        return f"{feature.text} ({feature.usual})"
+    if not feature.range_text:
+        return feature.text
+    if feature.has_one_value:
+        return f"{feature.text} (always {feature.range_text})"
+    if feature.direction == "in a gap":
+        return f"{feature.text} (hardly any between {feature.gap_text})"
+    if not feature.stands_out and feature.range_given_others is not None:
+        return f"{feature.text} (with its other values usually {feature.range_given_others})"
+    return f"{feature.text} (usually {feature.range_text})"
+
+
+def _rarity(feature: BehaviorFeature) -> str:
+    """How rare the value is, as the end of what is usual."""
+    if feature.verdict is None:
+        is_sparse = feature.direction == "within" and feature.partial_score >= MIN_SPARSE_SCORE
+        return ", but few of them near it" if is_sparse else ""
+    alone, together = feature.verdict.p_value, feature.verdict.p_value_given_all
+    if isinstance(feature, CategoryFeature):
+        # How rare a category is, has been said.
+        is_news = feature.is_odd_given_others and not feature.stands_out and together is not None
+        return f", but only {one_in(together)} of those with its other values is as rare" if is_news else ""
+    if feature.is_odd_given_others and not feature.stands_out and together is not None:
+        usual = feature.range_given_others
+        if usual is None:
+            return f", but only {one_in(together)} of those with its other values is as rare"
+        return f", but those with its other values {usual}; {one_in(together)} of these is as far off"
+    if alone > MAX_P_TO_MENTION:
+        return ""
+    return (
+        f", but only {one_in(alone)} is as rare"
+        if feature.direction == "within"
+        else f"; {one_in(alone)} is as far off"
+    )

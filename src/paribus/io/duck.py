@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from paribus._common.atomic_files import AnyPath
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+"""Settings with which DuckDB never downloads extensions."""
 _LITERAL = re.compile(r"/[\w./ +,=@%-]*")
 
 
@@ -32,5 +36,15 @@ def connect(**settings: str) -> DuckDBPyConnection:
     """A connection that never downloads extensions."""
     import duckdb
 
-    never = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-    return duckdb.connect(config={**never, **settings})
+    return duckdb.connect(config={**OFFLINE, **settings})
+
+
+def check_names(path: AnyPath, names: Iterable[str], what: str) -> None:
+    """Raises an error if two names differ only in case."""
+    same: dict[str, str] = {}
+    for name in names:
+        if (other := same.setdefault(name.lower(), name)) != name:
+            raise ValueError(
+                f"cannot write '{path}': {what} cannot hold both '{other}' and '{name}', which differ only in case: "
+                "write .csv or .jsonl"
+            )

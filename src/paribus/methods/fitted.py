@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
-from paribus._common.arrays import Floats
+import numpy as np
+
+from paribus._common.arrays import Floats, Positions
 from paribus.methods.interface import Judged, Method, MethodState
 from paribus.tables.encoded_table import EncodedTable
 
@@ -30,6 +34,12 @@ class Fitted:
         The score above which a row is an anomaly.
     seconds : float
         How long the fit took.
+    excluded : array, optional
+        Rows that are known to be anomalies, from which nothing was learned.
+    fitted_at : str, optional
+        When the fit was, in UTC; now by default.
+    note : str
+        What the user wants to remember about the fit, such as the name of the table.
     """
 
     def __init__(
@@ -41,6 +51,9 @@ class Fitted:
         reach: Floats,
         threshold: float,
         seconds: float,
+        excluded: Positions | None = None,
+        fitted_at: str | None = None,
+        note: str = "",
     ) -> None:
         self.table = table
         self.method = method
@@ -49,6 +62,14 @@ class Fitted:
         self.reach = reach
         self.threshold = threshold
         self.seconds = seconds
+        self.excluded = np.empty(0, dtype=np.int64) if excluded is None else excluded
+        self.fitted_at = datetime.now(UTC).isoformat(timespec="seconds") if fitted_at is None else fitted_at
+        self.note = note
+
+    @property
+    def learned(self) -> EncodedTable:
+        """The table without the behavior of rows that nothing was learned from."""
+        return self.table.without_behavior(self.excluded)
 
     def __getstate__(self) -> dict[str, Any]:
         # A function that reads a file cannot be pickled.
@@ -65,3 +86,14 @@ class Fitted:
     def scores(self) -> Floats:
         """The scores of the fitted rows."""
         return self.method.total(self.judged.partial)
+
+
+def with_rows(judged: Judged, rows: Positions, found: Judged) -> Judged:
+    """What is said about all rows, after some of them were judged again."""
+    changed = {}
+    for name in ("partial", "kinds", "cell_p_values", "cell_p_values_given_all"):
+        old, new = getattr(judged, name), getattr(found, name)
+        if old is not None and new is not None:
+            changed[name] = old.copy()
+            changed[name][rows] = new
+    return replace(judged, **changed)

@@ -35,6 +35,8 @@ class RowBatch:
     """The number of threads to use."""
     tick: Callable[[int], object] | None = None
     """A function that is called with the number of rows done."""
+    is_brief: bool = False
+    """Whether no reference groups are needed; a method that takes long to find them may leave them empty."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class CellVerdict:
     """
     density: Density | None
     """The distribution of the feature in the row's context; None if it is categorical."""
+    usual_given_all: tuple[float, float] | None = None
+    """What 90 % of rows with the same context and the same other values have; None if it is not worth knowing."""
     shares: CategoryShares | None = None
     """The same if it is categorical."""
 

@@ -74,7 +74,8 @@ class Grid:
         for place, heading in enumerate(self.headings):
             natural = max(cell_len(text) for text in [heading, *(row[place] for row in self.rows)])
             table.add_column(
-                heading,
+                # Text, not markup, like the cells.
+                Text(heading),
                 justify="right" if heading in self.numbers else "left",
                 min_width=min(natural, MIN_WRAPPED_WIDTH) if heading in self.wrapped else natural,
                 no_wrap=heading not in self.wrapped,

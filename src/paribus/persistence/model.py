@@ -63,6 +63,8 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
     arrays |= {"rows": with_quiet_nan(encoded.rows), **_pack_judged(fitted.judged), "reach": fitted.reach}
     if encoded.order is not None:
         arrays["order"] = encoded.order
+    if len(fitted.excluded):
+        arrays["excluded"] = fitted.excluded
     in_roles = {*roles.contextual, *roles.behavioral}
     for position in range(table.n_columns):
         if position not in in_roles:
@@ -93,6 +95,9 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         **fields,
         "threshold": float(fitted.threshold),
         "seconds": float(fitted.seconds),
+        "excluded": len(fitted.excluded),
+        "fitted_at": fitted.fitted_at,
+        "note": fitted.note,
     }
     with atomic_write(path) as file:
         write_archive(file, header, arrays, fitted.method.verifies_itself)
@@ -126,7 +131,7 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         if not is_mapped:
             # A large file is verified when it is used, a small one now: what is found later is not said of a file.
             stored.verify_all()
-            _ = fitted.judged, fitted.table.original, fitted.method.restore(fitted.table, fitted.state, 1)
+            _ = fitted.judged, fitted.table.original, fitted.method.restore(fitted.learned, fitted.state, 1)
         return parameters, fitted
     except (DamagedError, RecursionError) as error:
         raise DamagedError(f"{path.name} is damaged: {error}") from None
@@ -179,7 +184,11 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     _check_judged(arrays, len(behavioral))
     method = find_by_name(header.get("method", lambda name: find_by_name(name) is not None))
     assert method is not None
-    state = method.method.unpack(header, arrays, encoded)
+    n_excluded = header.whole("excluded", 0, n_rows - 1)
+    excluded = array_of(arrays, "excluded", np.int64, (n_excluded,)) if n_excluded else np.empty(0, dtype=np.int64)
+    if ((excluded < 0) | (excluded >= n_rows)).any() or len(np.unique(excluded)) < n_excluded:
+        raise DamagedError("the rows that nothing was learned from are invalid")
+    state = method.method.unpack(header, arrays, encoded.without_behavior(excluded))
     threshold = float(header.get("threshold", is_finite))
     seconds = float(header.get("seconds", is_finite))
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
@@ -189,7 +198,10 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
         if not all(map(_is_columns, lists)):
             raise DamagedError(f"the parameter {name} is invalid")
     judged = partial(_unpack_judged, arrays, shape, len(behavioral))
-    return parameters, Fitted(encoded, method.method, state, judged, reach, threshold, seconds)
+    fitted_at = header.get("fitted_at", lambda value: isinstance(value, str))
+    note = header.get("note", lambda value: isinstance(value, str))
+    fitted = Fitted(encoded, method.method, state, judged, reach, threshold, seconds, excluded, fitted_at, note)
+    return parameters, fitted
 
 
 def _pack_judged(judged: Judged) -> Arrays:

@@ -12,6 +12,7 @@ import numpy as np
 from paribus._common.arrays import Floats
 
 if TYPE_CHECKING:
+    from paribus.explain.categories import CategoryFeature
     from paribus.explain.context import ContextFeature
 
 # How far the axis of a beanplot extends beyond the central 90 %, in widths of that range.
@@ -43,6 +44,27 @@ class Bars:
     """What the bars do not show."""
 
 
+def category_bars(feature: CategoryFeature, max_categories: int = MAX_CATEGORIES) -> Bars:
+    """The bars of a categorical behavioral feature: how probable each category is in the row's context.
+
+    The row's own category is always among them.
+    """
+    write, common = feature.format, feature.most_common
+    is_known = 0 <= feature.value < len(common)
+    kept = [code for code, _ in common[:max_categories]]
+    if is_known and int(feature.value) not in kept:
+        kept = [*kept[: max_categories - 1], int(feature.value)]
+    shares = dict(common)
+    labels, heights = [write(code, MAX_CATEGORY_LENGTH) for code in kept], [shares[code] for code in kept]
+    if not is_known and not np.isnan(feature.value):
+        labels, heights = [*labels, write(feature.value)], [*heights, feature.probability]
+    own = None if np.isnan(feature.value) else kept.index(int(feature.value)) if is_known else len(labels) - 1
+    n_more = len(common) - len(kept)
+    notes = (f"and {n_more:,} more",) if n_more else ()
+    found = np.array(heights)
+    return Bars(found, found, own, None, tuple(labels), notes)
+
+
 def context_bars(
     feature: ContextFeature, values: np.ndarray[Any, Any], weights: Floats, max_categories: int = MAX_CATEGORIES
 ) -> Bars:
@@ -53,7 +75,7 @@ def context_bars(
 
 
 def _number_bars(feature: ContextFeature, values: Floats, weights: Floats) -> Bars:
-    own = feature.value if isinstance(feature.value, float) else None
+    own = feature.own if isinstance(feature.own, float) else None
     known = ~np.isnan(values)
     if not known.any() and own is None:
         return Bars(np.zeros(1), np.zeros(1), None, np.array([0.0, 1.0]), notes=("all missing",))
@@ -80,9 +102,9 @@ def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weight
         counted[value] += weight
     ranked = sorted(rows, key=lambda category: (-counted[category], -rows[category], str(category)))
     shown = ranked[:max_categories]
-    if feature.value not in shown:
+    if feature.own not in shown:
         # The row's own category gets a bar even if no row of the group is in it.
-        shown = [*shown[: max_categories - 1], feature.value]
+        shown = [*shown[: max_categories - 1], feature.own]
     labels = [feature.format(category, MAX_CATEGORY_LENGTH) for category in shown]
     shares = [rows[category] / len(values) for category in shown]
     weighted = [float(counted[category]) for category in shown]
@@ -91,7 +113,7 @@ def _category_bars(feature: ContextFeature, values: np.ndarray[Any, Any], weight
         labels.append(f"{len(others)} others" if len(others) > 1 else feature.format(others[0], MAX_CATEGORY_LENGTH))
         shares.append(sum(rows[category] for category in others) / len(values))
         weighted.append(float(sum(counted[category] for category in others)))
-    return Bars(np.array(shares), np.array(weighted), shown.index(feature.value), None, tuple(labels))
+    return Bars(np.array(shares), np.array(weighted), shown.index(feature.own), None, tuple(labels))
 
 
 def _edges(values: Floats) -> Floats:

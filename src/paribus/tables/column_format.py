@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
@@ -107,6 +108,23 @@ class ColumnFormat:
         # Neither -0.0, nor 0 for a number that is only small.
         return text.removeprefix("-") if value == 0 else f"{value:.3g}"
 
+    def decoded(self, value: Any) -> Any:
+        """A number of the column as the caller knows it: a timestamp or a duration if it stands for one.
+
+        >>> ColumnFormat(Kind.TIME).decoded(0.0)
+        datetime.datetime(1970, 1, 1, 0, 0)
+        """
+        if self.kind is not Kind.TIME or is_missing(value):
+            return value
+        duration = timedelta(microseconds=float(value))
+        if self.is_duration:
+            return duration
+        try:
+            timestamp = EPOCH + duration
+        except OverflowError:
+            return np.datetime64(int(value), "us")
+        return timestamp.replace(tzinfo=None) if self.zone is None else timestamp.astimezone(self.zone)
+
     def tick(self, value: float) -> str:
         """Formats a round value on an axis, with as many digits as it needs.
 
@@ -142,6 +160,36 @@ class ColumnFormat:
             return f"{timestamp:{self.pattern}}"
         text = f"{timestamp.astimezone(self.zone):{self.pattern}%z}"
         return text.replace("+0000", " UTC") if text.endswith("+0000") else text
+
+
+@dataclass(frozen=True)
+class CodedFormat(ColumnFormat):
+    """The format of a column of categories that is given by codes."""
+
+    categories: tuple[Any, ...] = ()
+    """By code."""
+
+    @classmethod
+    def of(cls, title: str, categories: Iterable[Any]) -> CodedFormat:
+        """The format of some categories.
+
+        >>> write = CodedFormat.of("cut", ["Fair", "Ideal"])
+        >>> write(1.0), write(2.0), write(float("nan"))
+        ('Ideal', 'a new category', 'missing')
+        """
+        return cls(Kind.CATEGORICAL, title=title, categories=tuple(categories))
+
+    def __call__(self, value: Any, longest: int = MAX_TEXT_LENGTH) -> str:
+        """The name of a category."""
+        if is_missing(value):
+            return "missing"
+        if not 0 <= value < len(self.categories):
+            return "a new category"
+        return _category(self.categories[int(value)], longest)
+
+    def tick(self, value: float) -> str:
+        """The name of a category on an axis."""
+        return self(value)
 
 
 def _title(table: Table, position: int) -> str:

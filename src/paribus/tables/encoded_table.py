@@ -183,6 +183,17 @@ class EncodedTable:
         columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(len(all_codes))]
         return hash_rows(columns, [None if codes is None else list(codes) for codes in all_codes])
 
+    def without_behavior(self, positions: Positions) -> EncodedTable:
+        """The same table, in which some rows have no behavior; they are given by position in the caller's table."""
+        if len(positions) == 0:
+            return self
+        rows = self.rows.copy()
+        rows[self.held(positions), self.n_contextual :] = np.nan
+        columns = self.n_columns if self.names is None else self.names
+        return EncodedTable(
+            self._original, self.roles, self.encoding, rows, self.order, columns, self.behavior_encoding
+        )
+
     def by_content(self) -> EncodedTable:
         """The same table with its rows in an order that depends on their values alone, and is random otherwise.
 
@@ -264,7 +275,13 @@ def find_missing(behavior: Floats, missing: bool | str) -> list[int]:
         return []
     n_missing = np.isnan(behavior).sum(axis=0)
     fewest = 1.0 if missing is True else max(MIN_MISSING_ROWS, MIN_MISSING_SHARE * len(behavior))
-    return np.flatnonzero((n_missing >= fewest) & (n_missing <= len(behavior) - fewest)).tolist()
+    found: list[int] = []
+    for column in np.flatnonzero((n_missing >= fewest) & (n_missing <= len(behavior) - fewest)).tolist():
+        absent = np.isnan(behavior[:, column])
+        # What is missing in the same rows as an earlier column says nothing new.
+        if not any(np.array_equal(absent, np.isnan(behavior[:, each])) for each in found):
+            found.append(column)
+    return found
 
 
 def _warn_about_empty_context(table: Table, context: Floats, positions: list[int]) -> None:

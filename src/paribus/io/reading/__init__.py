@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,8 @@ class ReadTable:
     columns: dict[str, npt.NDArray[Any]]
     """Numbers and timestamps as numpy arrays; text and booleans as arrays of objects, None where one is missing."""
     n_rows: int
+    types: dict[str, str] = field(default_factory=dict)
+    """The types of columns in the source that their arrays do not show, such as DATE, as DuckDB calls them."""
 
 
 def read(
@@ -91,7 +93,20 @@ def read(
         columns = {name: typed(raw, name, text, note) for name in raw.names}
     if raw.n_rows == 0:
         raise ValueError(f"{raw.source}: there are no rows")
-    return ReadTable(raw.source, columns, raw.n_rows)
+    types = {name: _evident_type(values) for name, values in columns.items()} if raw.types is None else raw.types
+    return ReadTable(raw.source, columns, raw.n_rows, {name: kind for name, kind in types.items() if kind})
+
+
+def _evident_type(values: npt.NDArray[Any]) -> str:
+    """The type of a column that was text in its source, if it is narrower than that of its array; else empty."""
+    if values.dtype.kind == "f":
+        known = values[~np.isnan(values)]
+        is_whole = known.size > 0 and bool((np.abs(known) < 2**53).all()) and bool((known == np.floor(known)).all())
+        return "BIGINT" if is_whole else ""
+    if values.dtype.kind == "M":
+        known = values[~np.isnat(values)]
+        return "DATE" if bool((known == known.astype("M8[D]")).all()) else ""
+    return ""
 
 
 def open_stream(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers as numeric
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -25,6 +26,8 @@ from paribus.tables.column import is_missing
 MISSING = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?", "."})
 # Spellings of booleans, in lower case.
 BOOLEANS = {"true": True, "false": False}
+# Text that looks like a number and is a code: a leading zero, or more digits than a float has.
+_CODE = re.compile(r"[+-]?0\d|[+-]?\d{16}")
 # A column with a larger share of numbers is a column of numbers with mistakes in it, not a column of text.
 MIN_NUMERIC_SHARE = 0.5
 
@@ -65,6 +68,8 @@ class Facts:
     """The first value that is a date, a time or a number with signs."""
     has_dots: bool = True
     """Whether all dates are written with dots."""
+    has_codes: bool = False
+    """Whether a value looks like a number and is a code, such as 007."""
 
     def merge(self, other: Facts) -> None:
         """Adds the facts about later values."""
@@ -75,6 +80,7 @@ class Facts:
         self.marks = {mark: self.marks.get(mark, 0) + other.marks.get(mark, 0) for mark in self.marks | other.marks}
         self.example = self.example or other.example
         self.has_dots = self.has_dots and other.has_dots
+        self.has_codes = self.has_codes or other.has_codes
 
 
 class Cells:
@@ -128,11 +134,12 @@ def usable(raw: RawTable, name: str, values: Any, missing: frozenset[str]) -> np
 
 def look_at(raw: RawTable, name: str, cells: Cells) -> Facts:
     """What the values of a column can be."""
-    if raw.wanted.strict:
+    if raw.wanted.is_strict(name):
         _check_simple(raw, name, cells)
     is_known = [not _is_blank(cell) for cell in cells.distinct]
     known = [cell for cell, there in zip(cells.distinct, is_known, strict=True) if there]
     facts = Facts(len(cells.rows_of(is_known)))
+    facts.has_codes = any(isinstance(cell, str) and _CODE.match(cell) is not None for cell in known)
     facts.are[As.BOOLEANS] = all(_boolean(cell) is not None for cell in known)
     facts.are[As.TIMESTAMPS] = all(timestamp(cell) is not None and number(cell) is None for cell in known)
     if known and (facts.are[As.BOOLEANS] or facts.are[As.TIMESTAMPS]):
@@ -182,7 +189,8 @@ def decide(
 ) -> As:
     """What to convert a column to. Raises an error if there is text where a number should be."""
     decimal_commas = options.decimal == COMMA or (decimal_commas and options.decimal is None)
-    if name in wanted.texts:
+    # Codes of columns that are only carried along must come out as they went in.
+    if name in wanted.texts or (name in wanted.carried and facts.has_codes):
         return As.WRITTEN
     if facts.n_known and facts.are[As.BOOLEANS] and name not in wanted.numbers:
         return As.BOOLEANS
@@ -216,6 +224,9 @@ def _decide_spelling(
     """What values with signs, dates and times are converted to; None if they are none of these."""
     if facts.n_known == 0:
         return None
+    if name in wanted.carried:
+        # It comes out as it went in.
+        return As.TEXT if any(facts.are[each] for each in _SPELLINGS) else None
     signed = As.SIGNED_COMMAS if decimal_commas else As.SIGNED
     currencies = [mark for mark in facts.marks if mark not in "%,"]
     # 5 and 5 % are not the same, and neither are 5 dollars and 5 euros.
@@ -410,6 +421,8 @@ def _absent(missing: frozenset[str]) -> frozenset[float]:
 
 def _usable(raw: RawTable, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Returns numbers, and raises an error if one of them is infinite or too large."""
+    if name in raw.wanted.carried:
+        return values
     bad = np.flatnonzero(np.abs(values) > LARGEST_NUMBER) if values.dtype.kind == "f" else np.array([])
     if bad.size:
         row = int(bad[0])
@@ -434,7 +447,7 @@ def _check_simple(raw: RawTable, name: str, cells: Cells) -> None:
 def _check_mistake(wanted: Wanted, name: str, facts: Facts) -> None:
     """Raises an error if there is text where a number should be."""
     required = name in wanted.numbers
-    if not required and not (wanted.strict and facts.n_numbers > MIN_NUMERIC_SHARE * facts.n_known):
+    if not required and not (wanted.is_strict(name) and facts.n_numbers > MIN_NUMERIC_SHARE * facts.n_known):
         return
     assert facts.first_odd is not None
     place, value = facts.first_odd

@@ -8,14 +8,30 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from paribus.io.reading import raw
+from paribus.io.reading.duckdb_file import read_duckdb, stream_duckdb
 from paribus.io.reading.raw import Choose, RawStream, RawTable, Wanted, check_names, pick
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Executable
 
+DRIVERS = {
+    "postgresql": "psycopg2-binary",
+    "mysql": "mysqlclient",
+    "mariadb": "mariadb",
+    "oracle": "oracledb",
+    "mssql": "pyodbc",
+    "snowflake": "snowflake-sqlalchemy",
+    "bigquery": "sqlalchemy-bigquery",
+    "redshift": "sqlalchemy-redshift",
+    "clickhouse": "clickhouse-sqlalchemy",
+}
+"""The Python package that SQLAlchemy needs for each kind of database."""
+
 
 def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
     """Reads a table or the result of a query. Nothing is written: the transaction is rolled back."""
+    if address.startswith("duckdb:"):
+        return read_duckdb(address, sql, choose)
     with ExitStack() as stack:
         opened = stream_database(address, sql, stack)
         wanted = choose(opened.names)
@@ -32,6 +48,8 @@ def stream_database(address: str, sql: str | None, stack: ExitStack) -> RawStrea
 
     The query runs again for each reading, in one transaction. Nothing is written: it is rolled back.
     """
+    if address.startswith("duckdb:"):
+        return stream_duckdb(address, sql)
     try:
         import sqlalchemy
     except ModuleNotFoundError:
@@ -80,7 +98,13 @@ def _engine(address: str) -> Engine:
     try:
         engine = sqlalchemy.create_engine(address)
     except ModuleNotFoundError as error:
-        raise ValueError(f"this database needs the Python package {error.name}: install it") from None
+        package = DRIVERS.get(address.partition(":")[0].partition("+")[0], error.name)
+        raise ValueError(f"this database needs the Python package {package}: pip install {package}") from None
+    except sqlalchemy.exc.NoSuchModuleError:
+        dialect = address.partition(":")[0].partition("+")[0]
+        package = DRIVERS.get(dialect)
+        advice = f"pip install {package}" if package else f"install the SQLAlchemy dialect for {dialect}"
+        raise ValueError(f"databases of the kind {dialect} need another Python package: {advice}") from None
     except (sqlalchemy.exc.ArgumentError, ValueError) as error:
         # The URL is not shown, because it may contain a password.
         reason = "" if "://" in str(error) else f" ({str(error).splitlines()[0]})"

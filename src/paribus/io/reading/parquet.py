@@ -70,7 +70,8 @@ def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
         check_names(name, names)
         wanted = choose(names)
         kept, places = pick(names, wanted)
-        return RawTable(name, kept, _fetch(relation, names, kept, places), wanted, None)
+        types = {names[place]: str(relation.types[place]) for place in places}
+        return RawTable(name, kept, _fetch(relation, names, kept, places), wanted, None, types=types)
 
 
 @contextmanager
@@ -91,10 +92,11 @@ def _fetch(relation: DuckDBPyRelation, names: list[str], kept: list[str], places
 
     fetched = relation.select(*(duckdb.ColumnExpression(names[place]) for place in places)).fetchnumpy()
     # By position, because some versions of DuckDB rename columns that differ only in case.
-    return {key: _unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
+    return {key: unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
 
 
-def _unmasked(values: Any) -> npt.NDArray[Any]:
+def unmasked(values: Any) -> npt.NDArray[Any]:
+    """A column that DuckDB fetched, with missing values in place of masked ones."""
     if not isinstance(values, np.ma.MaskedArray):
         return np.asarray(values)
     mask = np.ma.getmaskarray(values)

@@ -22,10 +22,16 @@ class Wanted:
     """The columns that must be numbers."""
     texts: frozenset[str] = frozenset()
     """The columns that stay text as it is written, even if it looks like numbers."""
-    contextual: frozenset[str] = frozenset()
-    """The columns that are named as context, if `names` is None."""
     strict: bool = False
     """Whether text in a column that is mostly numbers is an error; otherwise the column is text."""
+    carried: frozenset[str] = frozenset()
+    """Columns that are only carried along, so that nothing in them is an error."""
+    contextual: frozenset[str] = frozenset()
+    """The columns that are named as context, if `names` is None."""
+
+    def is_strict(self, name: str) -> bool:
+        """Whether text in a column that is mostly numbers is an error."""
+        return self.strict and name not in self.carried
 
 
 Choose: TypeAlias = Callable[[list[str]], Wanted]
@@ -46,6 +52,8 @@ class RawTable:
     """Whether commas may be decimal commas."""
     first_row: int = 0
     """The number of the first row in the source, of which this may be a part."""
+    types: dict[str, str] | None = None
+    """The types of the columns as DuckDB calls them; None if the source has none."""
 
     def __post_init__(self) -> None:
         self.n_rows = len(next(iter(self.columns.values()), ()))

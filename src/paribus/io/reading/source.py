@@ -155,5 +155,8 @@ def _similar(source: str) -> str:
         names = os.listdir(folder or ".")
     except OSError:
         return f": there is no folder {folder}" if folder else ""
-    close = get_close_matches(name, names, n=1)
+    # Names of files often have the same suffix, which says nothing.
+    stem = os.path.splitext(name)[0].lower()
+    stems = {os.path.splitext(each)[0].lower(): each for each in names}
+    close = [stems[each] for each in get_close_matches(stem, stems, n=1, cutoff=0.7)]
     return f": did you mean {os.path.join(folder, close[0])}?" if close else ""

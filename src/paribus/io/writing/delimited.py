@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,8 @@ import numpy.typing as npt
 
 from paribus._common.atomic_files import AnyPath
 from paribus.io.reading.columns import number
-from paribus.io.writing.rows import Append, plain_rows
+from paribus.io.writing.options import WriteOptions
+from paribus.io.writing.rows import Append, as_text, plain_rows
 
 SUFFIXES = (".csv", ".tsv")
 # First characters that make spreadsheets treat text as a formula; some accept the full-width forms, too.
@@ -21,12 +23,12 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "
 NEEDS_QUOTES = re.compile(r'[",;|\t\r\n]')
 
 
-def check(path: AnyPath, names: Iterable[str]) -> None:
+def check(path: AnyPath, names: Iterable[str], options: WriteOptions) -> None:
     """Accepts any names."""
 
 
 @contextmanager
-def appender(path: Path, suffix: str) -> Iterator[Append]:
+def appender(path: Path, suffix: str, options: WriteOptions) -> Iterator[Append]:
     """Writes a header line, and then a line for each row."""
     separator = "\t" if suffix == ".tsv" else ","
     with path.open("wb") as file:
@@ -34,7 +36,7 @@ def appender(path: Path, suffix: str) -> Iterator[Append]:
         def append(columns: dict[str, npt.NDArray[Any]]) -> None:
             # The header goes before the first rows.
             header = [] if file.tell() else [list(columns)]
-            for record in (*header, *plain_rows(columns)):
+            for record in itertools.chain(header, plain_rows(columns, options.types)):
                 line = separator.join(_cell(value) for value in record)
                 file.write(line.encode("utf-8", "backslashreplace") + b"\n")
 
@@ -53,7 +55,8 @@ def safe_text(text: str) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
+    value = as_text(value)
     if not isinstance(value, str):
-        return repr(value)
+        return str(value).lower() if isinstance(value, bool) else repr(value)
     text = safe_text(value)
     return '"' + text.replace('"', '""') + '"' if NEEDS_QUOTES.search(text) else text

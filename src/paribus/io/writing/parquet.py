@@ -14,27 +14,23 @@ from typing import Any
 import numpy.typing as npt
 
 from paribus._common.atomic_files import AnyPath
-from paribus.io.duck import connect, literal_path
-from paribus.io.writing.rows import WHOLE_NUMBERS, Append
+from paribus.io.duck import check_names, connect, literal_path
+from paribus.io.writing.options import WriteOptions
+from paribus.io.writing.relation import as_relation
+from paribus.io.writing.rows import Append
 
 SUFFIXES = (".parquet",)
 JOINING_MEMORY = "512MB"
 _REASON = re.compile(r'": ([^"{}]+)')
 
 
-def check(path: AnyPath, names: Iterable[str]) -> None:
+def check(path: AnyPath, names: Iterable[str], options: WriteOptions) -> None:
     """Raises an error if two names differ only in case: DuckDB would silently rename one of them."""
-    same: dict[str, str] = {}
-    for name in names:
-        if (other := same.setdefault(name.lower(), name)) != name:
-            raise ValueError(
-                f"cannot write '{path}': Parquet cannot hold both '{other}' and '{name}', which differ only in case: "
-                "write .csv or .jsonl"
-            )
+    check_names(path, names, "Parquet")
 
 
 @contextmanager
-def appender(path: Path, suffix: str) -> Iterator[Append]:
+def appender(path: Path, suffix: str, options: WriteOptions) -> Iterator[Append]:
     """Writes a Parquet file. NaN and None are missing values.
 
     DuckDB cannot add rows to a file. Parts are written to a hidden folder beside it, and joined in the end, which takes
@@ -45,7 +41,7 @@ def appender(path: Path, suffix: str) -> Iterator[Append]:
 
         def append(columns: dict[str, npt.NDArray[Any]]) -> None:
             part = Path(folder) / f"{len(parts):08d}.parquet"
-            _write(part, columns)
+            _write(part, columns, options)
             parts.append(part)
 
         yield append
@@ -55,20 +51,10 @@ def appender(path: Path, suffix: str) -> Iterator[Append]:
             _join(Path(folder), len(parts), path)
 
 
-def _write(path: Path, columns: dict[str, npt.NDArray[Any]]) -> None:
-    import duckdb
-
-    numbered = {f"c{place}": values for place, values in enumerate(columns.values())}
-    chosen = []
-    for place, (name, values) in enumerate(columns.items()):
-        column = duckdb.ColumnExpression(f"c{place}")
-        # Text, even if none is there.
-        to = "BIGINT" if name in WHOLE_NUMBERS else "VARCHAR" if values.dtype.kind == "O" else None
-        chosen.append((column if to is None else column.cast(to)).alias(name))
+def _write(path: Path, columns: dict[str, npt.NDArray[Any]], options: WriteOptions) -> None:
     with _explained(), connect() as connection, literal_path(path.parent) as folder:
-        connection.register("rows", numbered)
         # Directly to the path, which is a draft already.
-        rows = connection.table("rows").select(*chosen)
+        rows = as_relation(connection, columns, options.types)
         rows.write_parquet(os.path.join(folder, path.name), use_tmp_file=False)
 
 

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.arrays import Floats, Positions
-from paribus._common.statistics import evenly
+from paribus._common.arrays import Floats
 from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target
 from paribus.methods.interface import CategoryShares
 from paribus.methods.surprise.calibration import LEVELS, TailMap
@@ -207,10 +206,10 @@ class CategoricalColumn:
             asked.n_threads,
             lambda done: report(0.7 * done / settings.n_pairs),
         )
-        strength, power = self._choose(asked.take(evenly(known, MAX_ROWS_FOR_STRENGTH)), values)
+        strength, power = self._choose(asked.take(known[:MAX_ROWS_FOR_STRENGTH]), values)
         limit = float(np.log(len(known)))
         self._learned = LearnedCategories(strength, power, TailMap(np.zeros(1), np.zeros(1), 1.0, limit))
-        some = asked.take(evenly(known, MAX_ROWS_FOR_TAIL))
+        some = asked.take(known[:MAX_ROWS_FOR_TAIL])
         found = [self._categories.all_tails(classes) for _, classes in self._blocks(some)]
         tails, masses = (np.concatenate([each[i] for each in found]) for i in (0, 1))
         expected = ExpectedTails.of(tails, masses)

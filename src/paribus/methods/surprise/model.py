@@ -27,6 +27,8 @@ N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
 REACH_SAMPLE_SIZE = 200
 NEGLIGIBLE = 1e-12
+# A value this improbable given all others is told apart from what these let expect.
+MAX_P_GIVEN_ALL = 0.02
 
 
 AnyColumn: TypeAlias = ConditionalColumn | CategoricalColumn
@@ -132,7 +134,7 @@ class SurpriseModel:
         if tick is not None:
             tick(n_rows)
         cells = self._cells(evidence, surprises)
-        self._verdict = Verdict.fit(self._cells_to_learn_from(cells, evidence, surprises, spread))
+        self._verdict = Verdict.fit(cells, self._spread_cells(evidence, surprises, spread))
         forests = StoredForests(
             self._index.order(),
             table.kinds().bins(),
@@ -201,12 +203,10 @@ class SurpriseModel:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
-    def _cells_to_learn_from(
-        self, cells: CellEvidence, evidence: Floats, surprises: Floats, spread: dict[int, Floats]
-    ) -> CellEvidence:
-        """The same cells, but those of categories spread evenly."""
+    def _spread_cells(self, evidence: Floats, surprises: Floats, spread: dict[int, Floats]) -> CellEvidence | None:
+        """The cells with those of categories spread evenly; None if there are none."""
         if not spread:
-            return cells
+            return None
         evidence, surprises = evidence.copy(), surprises.copy()
         for place, each in spread.items():
             surprises[:, place] += each - evidence[:, place]
@@ -269,8 +269,9 @@ class SurpriseModel:
         total = weights[: self._n_values].sum(axis=0)
         if fitted >= 0:
             total[fitted] = -1.0
-        chosen = np.argpartition(-total, self._n_reference - 1)[: self._n_reference]
-        chosen = chosen[total[chosen] > 0.0]
+        # Most rows do not count at all, so that sorting the others is quick. Of equal weights, the first come first.
+        chosen = np.flatnonzero(total > 0.0)
+        chosen = chosen[np.argsort(-total[chosen], kind="stable")][: self._n_reference]
         distances = self._distances(context, chosen)
         order = np.lexsort((chosen, -total[chosen], distances))
         kept = weights[:, chosen[order]]
@@ -305,6 +306,7 @@ class SurpriseModel:
             None if isinstance(each, CategoricalColumn) else each.densities(asked) for each in self._given_context
         ]
         shares = [each.shares(asked) if isinstance(each, CategoricalColumn) else None for each in self._given_context]
+        usual_given_all = self._usual_given_all(asked, judged)
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
         findings = []
@@ -313,13 +315,19 @@ class SurpriseModel:
             percentiles = np.array(
                 [unknown if each is None else each[row].percentiles(N_QUANTILES) for each in densities]
             )
-            neighbors, distances, weights = self._group(asked.rows[row, : self._n_contextual], int(asked.fitted[row]))
+            if rows.is_brief:
+                neighbors, distances = np.empty(0, dtype=np.int64), np.empty(0)
+                weights = np.empty((self._n_behavioral, 0))
+            else:
+                context = asked.rows[row, : self._n_contextual]
+                neighbors, distances, weights = self._group(context, int(asked.fitted[row]))
             given_all = judged.cell_p_values_given_all
             verdicts = tuple(
                 CellVerdict(
                     float(judged.cell_p_values[row, feature]),
                     None if given_all is None else float(given_all[row, feature]),
                     None if each is None else each[row],
+                    usual_given_all.get((row, feature)),
                     None if of_categories is None else of_categories[row],
                 )
                 for feature, (each, of_categories) in enumerate(zip(densities, shares, strict=True))
@@ -337,6 +345,20 @@ class SurpriseModel:
                 )
             )
         return findings
+
+    def _usual_given_all(self, asked: Asked, judged: Judged) -> dict[tuple[int, int], tuple[float, float]]:
+        """By row and feature: the 90 % range given all others, of values that are odd given these."""
+        if judged.cell_p_values_given_all is None:
+            return {}
+        found = {}
+        for feature, column in enumerate(self._given_all):
+            if isinstance(column, CategoricalColumn):
+                continue
+            odd = np.flatnonzero(judged.cell_p_values_given_all[:, feature] <= MAX_P_GIVEN_ALL)
+            for row, density in zip(odd.tolist(), column.densities(asked.take(odd)) if odd.size else [], strict=True):
+                percentiles = density.percentiles(N_QUANTILES)
+                found[row, feature] = float(percentiles[5]), float(percentiles[95])
+        return found
 
 
 def _in_parts(table: EncodedTable) -> Floats:

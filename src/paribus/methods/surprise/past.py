@@ -120,7 +120,7 @@ class PastModel:
                 yield some, model, positions, self._batch(rows, some, np.full(len(some), -1))
 
     def _batch(self, rows: RowBatch, some: Positions, fitted: Positions) -> RowBatch:
-        return RowBatch(rows.context[some], rows.behavior[some], fitted, rows.n_threads)
+        return replace(rows, context=rows.context[some], behavior=rows.behavior[some], fitted=fitted, tick=None)
 
     def _model(self, number: int) -> tuple[SurpriseModel, Positions] | None:
         """The model of all rows before a stretch, and their positions; None if they are too few."""

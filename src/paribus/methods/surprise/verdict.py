@@ -39,6 +39,8 @@ VALUE_LIMIT = 1.2
 MIN_EVIDENCE = 1.0
 # What has a lower probability among ordinary rows is strange.
 MAX_ORDINARY = 0.01
+# Where a larger share of the rows have the same evidence, there is no scale to read off.
+MAX_TIE = 0.1
 NATS_PER_DIGIT = float(np.log(10.0))
 
 
@@ -143,12 +145,20 @@ class Verdict:
     null: ScoreNull
 
     @classmethod
-    def fit(cls, cells: CellEvidence) -> Verdict:
-        """Learns from the rows of the fitted table, each judged by what has not seen it."""
+    def fit(cls, cells: CellEvidence, spread: CellEvidence | None = None) -> Verdict:
+        """Learns from the rows of the fitted table, each judged by what has not seen it.
+
+        `spread` are the same cells if some are categories, whose evidence has steps, spread evenly between these. Single
+        values are learned from them, and rows if too many have the same evidence.
+        """
         n_rows, n_features = cells.given_context.shape
         limit = float(np.log(n_rows))
         # Enough rows for the maps and shares; all of them tell what a score is worth.
-        sample = cells.take(slice(MAX_ROWS_FOR_SHARES))
+        some = slice(MAX_ROWS_FOR_SHARES)
+        if spread is not None and _largest_tie(cells.take(some)) > MAX_TIE:
+            cells = spread
+        sample = cells.take(some)
+        singles = sample if spread is None else spread.take(some)
         fills: dict[str, Floats] = {}
         sum_maps: dict[str, TailMap] = {}
         for name, values in _sums(sample).items():
@@ -161,7 +171,7 @@ class Verdict:
                 sum_maps[name] = TailMap.fit(sums, 2.0 * limit)
             else:
                 sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=FAR)
-        value_maps = {} if n_features == 1 else _fit_value_maps(sample, VALUE_LIMIT * limit)
+        value_maps = {} if n_features == 1 else _fit_value_maps(singles, VALUE_LIMIT * limit)
         kinds = [kind for kind in KINDS if kind.statistic in sum_maps or value_maps]
         shares, rates = _learn_shares(_evidence_of_kinds(sample, kinds, sum_maps, value_maps, fills))
         undecided = cls(sum_maps, value_maps, fills, shares, rates, ScoreNull(np.zeros(1), np.zeros(1), 1.0))
@@ -206,6 +216,12 @@ class Verdict:
             for kind, evidence, rate in zip(kinds, found, self.rates, strict=True)
         ]
         return highest + np.log(odds), beliefs, contributions
+
+
+def _largest_tie(cells: CellEvidence) -> float:
+    """The largest share of rows that have the same evidence."""
+    _, counts = np.unique(np.nan_to_num(cells.given_context).sum(axis=1), return_counts=True)
+    return float(counts.max() / counts.sum())
 
 
 def _name_kinds(cells: CellEvidence) -> npt.NDArray[np.object_]:

@@ -62,13 +62,17 @@ def find_originals(first_equal: Positions) -> Positions:
     """The row that each fitted row is a copy of, itself if none, from the first row that equals it in all columns.
 
     Copies must not vouch for each other. Rows that many others equal are no copies but the usual case, which would be
-    unheard of without them.
+    unheard of without them. Where these outnumber the copies, as in a table of a few categories, rows are equal by
+    chance, and none is a copy.
 
     >>> find_originals(np.array([0, 1, 0, 3]))
     array([0, 1, 0, 3])
     """
-    counts = np.bincount(first_equal, minlength=len(first_equal))
-    return np.where(counts[first_equal] <= MAX_COPIES, first_equal, np.arange(len(first_equal)))
+    counts = np.bincount(first_equal, minlength=len(first_equal))[first_equal]
+    is_copy = (counts > 1) & (counts <= MAX_COPIES)
+    if (counts > MAX_COPIES).sum() > is_copy.sum():
+        return np.arange(len(first_equal))
+    return np.where(is_copy, first_equal, np.arange(len(first_equal)))
 
 
 def pull_in(values: Floats) -> Floats:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
 
-from paribus._common.text import clipped, ended, plain, score_text
+from paribus._common.text import clipped, ended, one_in, plain, score_text
+from paribus.output.report.data import KIND_WORDS
 from paribus.output.report.limits import Limits
 from paribus.output.report.names import RowNames
+from paribus.output.results import Results
 from paribus.pictures.svg.beanplot import bar, beanplot
 from paribus.pictures.svg.context_profile import context_profile
 from paribus.tables.column import is_missing
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from paribus.explain.facts import BehaviorFeature
     from paribus.explain.view import FittedView
 
-# Contextual features below the sentence of a row.
+# Contextual features that are all shown in their own order.
 MAX_CIRCUMSTANCES = 4
 # The columns that the page adds to the table of the nearest rows.
 OWN_COLUMNS = ("distance", "weight")
@@ -101,8 +103,14 @@ class Anomaly:
     feature_place: int
     """The position of the leading feature among the behavioral features."""
     sentence: str
-    circumstances: str
-    """The row's values of a few contextual features."""
+    rarity: str
+    """How many ordinary rows would be as strange."""
+    kind: str | None
+    """What is strange, as the method calls it."""
+    kind_words: str
+    """What is strange, in words; empty if the method does not tell kinds apart."""
+    group: int
+    """The number of the group; 0 for none."""
     warnings: tuple[str, ...]
     n_more_warnings: int
     """The number of warnings that are left out."""
@@ -120,29 +128,43 @@ class Anomaly:
     nearest: Nearest
 
 
-def anomalies(
-    view: FittedView, explanations: Sequence[RowExplanation], names: RowNames, limits: Limits
-) -> list[Anomaly]:
-    """What the page says about each explained row."""
-    others = _other_columns(view, names)
-    return [_anomaly(view, explanation, names, others, limits) for explanation in explanations]
+@dataclass(frozen=True)
+class RowsShown:
+    """The rows that the page shows, and how they and the rows they are compared with are called."""
+
+    results: Results
+    names: RowNames
+    """The names of the rows."""
+    fitted_names: RowNames
+    """The names of the fitted rows."""
+
+    @property
+    def view(self) -> FittedView:
+        """What the rows are compared with."""
+        return self.results.view
+
+
+def anomalies(shown: RowsShown, explained: Mapping[int, RowExplanation], limits: Limits) -> list[Anomaly]:
+    """What the page says about each explained row; these are given by position."""
+    others = _other_columns(shown)
+    return [_anomaly(shown, row, explanation, others, limits) for row, explanation in explained.items()]
 
 
 def _anomaly(
-    view: FittedView, explanation: RowExplanation, names: RowNames, others: list[int], limits: Limits
+    shown_rows: RowsShown, row: int, explanation: RowExplanation, others: list[str], limits: Limits
 ) -> Anomaly:
-    assert explanation.position is not None
+    view, names, results = shown_rows.view, shown_rows.names, shown_rows.results
     telling = _telling(explanation)
     pictured, unpictured = telling[: limits.profiles], telling[limits.profiles :]
     further = unpictured[: limits.further]
     leading = explanation.leading
-    n_beans = min(explanation.n_features, limits.beans)
-    shown = [f for f in explanation.behavior[:n_beans] if not np.isnan(f.median)]
+    shown = [f for f in explanation.behavior[: limits.beans] if f.has_reference]
+    group = results.group_of[row]
     return Anomaly(
-        position=explanation.position,
-        name=plain(names(explanation.position), limits.name),
+        position=row,
+        name=plain(names(row), limits.name),
         score=explanation.score,
-        rank=explanation.rank,
+        rank=int(results.rank[row]),
         n_ranked=explanation.n_ranked,
         lower=_percent(explanation.percentile),
         is_flagged=explanation.is_anomaly,
@@ -150,9 +172,10 @@ def _anomaly(
         feature=plain(leading.name, limits.name),
         feature_place=view.behavior_names.index(leading.name),
         sentence=ended(clipped(explanation.sentence, limits.sentence)),
-        circumstances=" · ".join(
-            f"{plain(f.name, limits.cell)} {plain(f.text, limits.cell)}" for f in telling[:MAX_CIRCUMSTANCES]
-        ),
+        rarity=one_in(explanation.p_value),
+        kind=explanation.kind,
+        kind_words=KIND_WORDS.get(explanation.kind or "", ""),
+        group=0 if np.isnan(group) else int(group),
         warnings=tuple(ended(clipped(w, limits.sentence)) for w in explanation.warnings[: limits.warnings]),
         n_more_warnings=max(0, len(explanation.warnings) - limits.warnings),
         lines=tuple(
@@ -174,7 +197,7 @@ def _anomaly(
         ),
         n_more_further=len(unpictured) - len(further),
         n_compared=len(explanation.reference_positions),
-        nearest=_nearest(view, explanation, telling, names, others, limits),
+        nearest=_nearest(shown_rows, row, explanation, telling, others, limits),
     )
 
 
@@ -216,42 +239,44 @@ def _percent(share: float) -> str:
 
 
 def _nearest(
-    view: FittedView,
+    shown: RowsShown,
+    row: int,
     explanation: RowExplanation,
     telling: list[ContextFeature],
-    names: RowNames,
-    others: list[int],
+    others: list[str],
     limits: Limits,
 ) -> Nearest:
-    assert explanation.position is not None
+    view, rows = shown.view, shown.results.rows
     positions = explanation.reference_positions[: limits.nearest]
-    rows = np.append(explanation.position, positions)
-    context, behavior = view.store.context(rows), view.store.behavior(rows)
+    context, behavior = view.store.context(positions), view.store.behavior(positions)
     columns: list[Cell] = []
     cells: list[list[Cell]] = []
     for feature in telling[: limits.nearest_context]:
-        column = view.context[view.context_place(feature.name)]
+        place = view.context_place(feature.name)
+        column = view.context[place]
         columns.append(Cell(plain(feature.name, limits.cell), column.codes is None))
-        decoded = column.decode(context[:, view.context_place(feature.name)])
+        decoded = [feature.own, *column.decode(context[:, place])]
         cells.append([Cell(plain(column.format(v), limits.cell), column.codes is None) for v in decoded])
     for judged in explanation.behavior[: limits.nearest_behavior]:
-        values = behavior[:, view.behavior_place(judged.name)]
+        place = view.behavior_place(judged.name)
         columns.append(Cell(plain(judged.name, limits.cell), True))
+        values = [rows.behavior[row, place], *behavior[:, place]]
         cells.append([Cell(judged.format(value), True) for value in values])
-    taken = Table(view.store.original.take(rows))
-    for other in others[: limits.nearest_others]:
-        columns.append(Cell(plain(view.store.original.name(other), limits.cell)))
-        cells.append([Cell(_plain_value(value, limits)) for value in taken.cells(other)])
+    own, taken = rows.table, Table(view.store.original.take(positions))
+    for name in others[: limits.nearest_others]:
+        columns.append(Cell(plain(name, limits.cell)))
+        found = [own.cell(own.find_column(name), row), *taken.cells(taken.find_column(name))]
+        cells.append([Cell(_plain_value(value, limits)) for value in found])
     lines = list(zip(*cells, strict=True))
     weights = explanation.leading.weights
     n_columns = len(view.context) + len(view.behavior_names) + len(others)
-    taken_names = {names.heading.casefold(), *(column.text.casefold() for column in columns)}
+    taken_names = {shown.names.heading.casefold(), *(column.text.casefold() for column in columns)}
     return Nearest(
         tuple(columns),
         lines[0],
         tuple(
             (
-                plain(names(int(position)), limits.name),
+                plain(shown.fitted_names(int(position)), limits.name),
                 lines[i + 1],
                 f"{explanation.reference_distances[i]:.3f}",
                 f"{weights[i]:.1%}",
@@ -272,11 +297,14 @@ def _free_name(name: str, taken: set[str]) -> str:
     return f"{name} (paribus)" if name in taken else name
 
 
-def _other_columns(view: FittedView, names: RowNames) -> list[int]:
-    """The columns of the table without a role, which may help to recognize a row."""
-    table = view.store.original
-    roles = {*view.behavior_names, *(column.name for column in view.context)}
-    return [p for p in range(table.n_columns) if table.name(p) not in roles and p != names.column]
+def _other_columns(shown: RowsShown) -> list[str]:
+    """The columns without a role that both tables have, which may help to recognize a row."""
+    table, fitted = shown.results.rows.table, shown.view.store.original
+    roles = {*shown.view.behavior_names, *(column.name for column in shown.view.context)}
+    there = {fitted.name(p) for p in range(fitted.n_columns)}
+    named = None if shown.names.column is None else table.name(shown.names.column)
+    names = [table.name(p) for p in range(table.n_columns)]
+    return [name for name in names if name not in roles and name in there and name != named]
 
 
 def _plain_value(value: Any, limits: Limits) -> str:

@@ -35,7 +35,7 @@ class Limits:
     cell: int
     """Characters of a value in the table of the nearest rows."""
     sentence: int
-    """Characters of a sentence or a warning."""
+    """Characters of a sentence or a warning; the data of the page have the whole sentence."""
     warnings: int
     """Warnings."""
 
@@ -43,7 +43,7 @@ class Limits:
 # From the most detailed to what always fits: the first one that keeps the page small enough is used.
 STEPS = (
     Limits(
-        behavior=12,
+        behavior=60,
         beans=12,
         profiles=6,
         further=10,
@@ -57,7 +57,7 @@ STEPS = (
         warnings=10,
     ),
     Limits(
-        behavior=6,
+        behavior=60,
         beans=6,
         profiles=4,
         further=6,
@@ -67,11 +67,25 @@ STEPS = (
         nearest_others=1,
         name=32,
         cell=18,
-        sentence=1500,
+        sentence=3000,
         warnings=5,
     ),
     Limits(
-        behavior=3,
+        behavior=20,
+        beans=3,
+        profiles=2,
+        further=2,
+        nearest=6,
+        nearest_context=2,
+        nearest_behavior=3,
+        nearest_others=1,
+        name=24,
+        cell=14,
+        sentence=1000,
+        warnings=2,
+    ),
+    Limits(
+        behavior=4,
         beans=2,
         profiles=2,
         further=0,
@@ -88,9 +102,18 @@ STEPS = (
 
 
 def max_page_bytes(n_rows: int) -> int:
-    """The maximum size of a page about so many rows.
+    """The maximum size of a page about so many rows with pictures, without its data.
 
     >>> max_page_bytes(10), max_page_bytes(100)
-    (1000000, 2000000)
+    (900000, 1800000)
     """
-    return MEGABYTE * max(n_rows, ROWS_PER_MEGABYTE) // ROWS_PER_MEGABYTE
+    return MEGABYTE * 9 // 10 * max(n_rows, ROWS_PER_MEGABYTE) // ROWS_PER_MEGABYTE
+
+
+def max_data_bytes(n_rows: int) -> int:
+    """The maximum size of the data of a page that lists so many rows.
+
+    >>> max_data_bytes(50), max_data_bytes(10_000)
+    (100000, 4000000)
+    """
+    return MEGABYTE // 10 if n_rows <= ROWS_PER_MEGABYTE else 4 * MEGABYTE

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
@@ -16,28 +17,34 @@ from markupsafe import Markup
 
 from paribus._common import palette
 from paribus._common.text import counted, plain, score_text
-from paribus.output.report.anomalies import anomalies
-from paribus.output.report.limits import STEPS, max_page_bytes
+from paribus.explain.coverage import measure_coverage
+from paribus.explain.finding import Finding
+from paribus.output.report.anomalies import RowsShown, anomalies
+from paribus.output.report.data import DATA_STEPS, KIND_WORDS, pack_data
+from paribus.output.report.limits import STEPS, max_data_bytes, max_page_bytes
 from paribus.output.report.names import RowNames
 from paribus.output.report.summary import summarize
+from paribus.output.results import Results, time_column
 from paribus.pictures.svg.beanplot import beanplot
 from paribus.pictures.svg.score_histogram import score_histogram
 from paribus.pictures.svg.score_map import Axis, NamedRow, ScoreMap, score_map
+from paribus.pictures.svg.timeline import timeline
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
 
 if TYPE_CHECKING:
     from paribus.explain.explanation import RowExplanation
-    from paribus.explain.view import FittedView
 
 DEFAULT_TITLE = "Unusual rows, given their context"
 # Characters.
 MAX_TITLE_LENGTH = 120
+# Rows that the card of a group names.
+MAX_GROUP_ROWS = 30
 
 
 def make_page(
-    view: FittedView,
-    explanations: Sequence[RowExplanation],
+    results: Results,
+    explained: Mapping[int, RowExplanation],
     parameters: Mapping[str, Any],
     *,
     title: str | None = None,
@@ -47,10 +54,10 @@ def make_page(
 
     Parameters
     ----------
-    view : FittedView
-        The fitted detector.
-    explanations : sequence of RowExplanation
-        The rows to show, in descending order of score.
+    results : Results
+        The results for the rows that the page is about.
+    explained : mapping
+        The rows to show with pictures, in descending order of score: their positions and explanations.
     parameters : mapping
         The parameters of the detector.
     title : str, optional
@@ -63,46 +70,78 @@ def make_page(
     bytes
         The HTML in UTF-8.
     """
+    view = results.view
     style, script = Markup(_template("report.css").render(palette=palette)), Markup(_template("report.js").render())
-    histogram = score_histogram(view.sorted_scores, view.threshold)
+    scores = results.rows.scores[~np.isnan(results.rows.scores)]
+    findings = {each.position: each for each in results.findings if results.is_flagged[each.position]}
+    findings |= {row: Finding.of(each, row) for row, each in explained.items() if row not in findings}
+    leading = [view.behavior_place(each.leading.name) for each in findings.values()]
+    summary = summarize(results, parameters, leading)
+    shown_rows = RowsShown(results, names, names if results.rows.is_fitted else RowNames(view.store.original))
+    data = ""
+    for data_limits in DATA_STEPS:
+        data = pack_data(results, findings, names, view.threshold, data_limits)
+        if len(data) < max_data_bytes(len(findings)):
+            break
+    kinds = Counter(each.kind for each in findings.values() if each.kind is not None)
+    fixed = {
+        "title": plain(title or DEFAULT_TITLE, MAX_TITLE_LENGTH),
+        "summary": summary,
+        "source": view.citation,
+        "heading": names.heading,
+        "histogram": score_histogram(scores, view.threshold),
+        "timeline": _timeline(results),
+        "coverage": [(plain(name), share) for name, share in measure_coverage(view).items()],
+        "groups": results.groups,
+        "group_rows": {
+            group.number: [(int(row), plain(names(int(row)))) for row in group.positions[:MAX_GROUP_ROWS]]
+            for group in results.groups
+        },
+        "kinds": [(kind, words, kinds[kind]) for kind, words in KIND_WORDS.items() if kinds[kind]],
+        "data": Markup(data),
+        "n_listed": len(findings),
+        "example": beanplot(next(iter(explained.values())).leading),
+        "style": style,
+        "style_hash": _sha256(style),
+        "script": script,
+        "script_hash": _sha256(script),
+        "version": version("paribus"),
+        "written": datetime.now().astimezone(),
+    }
     page = b""
     for limits in STEPS:
-        shown = anomalies(view, explanations, names, limits)
-        scatter = _map(view, [NamedRow(anomaly.position, anomaly.name, anomaly.score) for anomaly in shown])
-        page = (
-            _template("report.html")
-            .render(
-                title=plain(title or DEFAULT_TITLE, MAX_TITLE_LENGTH),
-                summary=summarize(view, shown, parameters),
-                source=view.citation,
-                anomalies=shown,
-                heading=names.heading,
-                histogram=histogram,
-                map=scatter,
-                example=beanplot(explanations[0].leading),
-                style=style,
-                style_hash=_sha256(style),
-                script=script,
-                script_hash=_sha256(script),
-                version=version("paribus"),
-                written=datetime.now().astimezone(),
-            )
-            .encode()
-        )
-        if len(page) < max_page_bytes(len(shown)):
+        shown = anomalies(shown_rows, explained, limits)
+        scatter = _map(results, [NamedRow(anomaly.position, anomaly.name, anomaly.score) for anomaly in shown])
+        page = _template("report.html").render(anomalies=shown, map=scatter, **fixed).encode()
+        if len(page) - len(data) < max_page_bytes(len(shown)):
             break
     return page
 
 
-def _map(view: FittedView, rows: list[NamedRow]) -> ScoreMap | None:
+def _map(results: Results, rows: list[NamedRow]) -> ScoreMap | None:
     """The map of the two strongest behavioral features, or of the only one and the score."""
-    places = view.strongest_features(len(rows))
-    behavior = view.store.behavior(slice(None))
+    view = results.view
+    highest = [row.position for row in rows]
+    contributions = np.nan_to_num(results.rows.partial[highest]).mean(axis=0)
+    places = [int(p) for p in np.argsort(-contributions, kind="stable") if view.behavior_codes[p] is None]
+    if not places:
+        return None
+    behavior = results.rows.behavior
     axes = [Axis(view.behavior_names[p], view.behavior_formats[p], behavior[:, p]) for p in places[:2]]
     if len(axes) == 2:
         return score_map(axes[0], axes[1], rows)
-    scores = Axis("anomaly score", ColumnFormat(Kind.NUMERIC, decimals=1), np.asarray(view.scores))
+    scores = Axis("anomaly score", ColumnFormat(Kind.NUMERIC, decimals=1), np.asarray(results.rows.scores))
     return score_map(axes[0], scores, rows, view.threshold)
+
+
+def _timeline(results: Results) -> Markup | None:
+    """When the flagged rows were; None if the table has no time, or none is flagged."""
+    table = results.rows.table
+    position = time_column(table, [column.name for column in results.view.context])
+    if position is None or not results.n_flagged:
+        return None
+    times = table.numbers(position)
+    return timeline(times, results.is_flagged, ColumnFormat.fit(table, position, times))
 
 
 def _sha256(text: str) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paribus._common.text import listed, none_above, plain
-from paribus.output.report.anomalies import Anomaly
+from paribus._common.text import counted, listed, none_above, plain, score_text
+from paribus.output.results import MAX_FINDINGS, Results
 from paribus.tables.column import Kind
+from paribus.tables.row_store import ColumnSummary
 
 if TYPE_CHECKING:
     from paribus.explain.context import ContextColumn
@@ -36,7 +37,7 @@ class ColumnLine:
     values: str
     missing: str
     leads: int | None
-    """The number of explained rows in which it is the leading feature; None for a contextual feature."""
+    """The number of listed rows in which it is the leading feature; None for a contextual feature."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,15 @@ class Summary:
     """Everything on the page except for the explained rows."""
 
     n_rows: int
+    n_fitted: int
+    """The number of rows that they are compared with."""
+    is_new: bool
+    """Whether the rows are new, rather than the fitted ones."""
     n_scored: int
+    n_known: int
+    """The number of flagged rows that are known and not listed."""
+    expected: str
+    """The number of rows that chance alone would flag."""
     compared_with: str
     """What a row is compared with."""
     full_score: str
@@ -76,7 +85,9 @@ class Summary:
     parameters: tuple[tuple[str, str], ...]
     """The names and values of the method's parameters."""
     leading: tuple[tuple[int, str, int], ...]
-    """The position, name and number of explained rows of each behavioral feature that leads in any."""
+    """The position, name and number of listed rows of each behavioral feature that leads in any."""
+    left_out: tuple[str, ...]
+    """What plays no part in the results, and why."""
 
     @property
     def n_unscored(self) -> int:
@@ -95,28 +106,34 @@ class Summary:
         return none_above(self.threshold, self.lowest, self.highest, advice)
 
 
-def summarize(view: FittedView, shown: list[Anomaly], parameters: Mapping[str, Any]) -> Summary:
-    """Summarizes a fitted table."""
-    n_rows, n_scored = len(view.scores), len(view.sorted_scores)
-    n_flagged = int((view.sorted_scores > view.threshold).sum())
-    leads = Counter(anomaly.feature_place for anomaly in shown)
+def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence[int]) -> Summary:
+    """Summarizes the rows and what they are compared with. `leading` are the leading features of the listed rows."""
+    view = results.view
+    scores = results.rows.scores[~np.isnan(results.rows.scores)]
+    n_rows, n_scored = results.n_rows, len(scores)
+    n_flagged = results.n_flagged
+    leads = Counter(leading)
     names = [plain(name, MAX_NAME_LENGTH) for name in view.behavior_names]
-    summaries = [*view.behavior_summaries, *(column.summary for column in view.context)]
+    n_missing = int(np.isnan(results.rows.context).sum() + np.isnan(results.rows.behavior).sum())
     n_neighbors = view.n_reference if "n_neighbors" in parameters else None
     known = {} if n_neighbors is None else {"n_neighbors": n_neighbors}
     return Summary(
         n_rows=n_rows,
+        n_fitted=view.store.n_rows,
+        is_new=not results.rows.is_fitted,
         n_scored=n_scored,
+        n_known=results.n_known,
+        expected=score_text(results.expected_false_alarms),
         compared_with=view.compared_with("row"),
         full_score=view.full_score,
         n_neighbors=n_neighbors,
         n_flagged=n_flagged,
         flagged_share=_share(n_flagged, n_scored),
         threshold=view.threshold,
-        lowest=float(view.sorted_scores[0]),
-        highest=float(view.sorted_scores[-1]),
-        median=float(np.median(view.sorted_scores)),
-        is_automatic=parameters["contamination"] == "auto",
+        lowest=float(scores.min()),
+        highest=float(scores.max()),
+        median=float(np.median(scores)),
+        is_automatic=parameters["contamination"] == "auto" and results.rows.is_fitted,
         seconds=_duration(view.seconds),
         # Columns without values play no part in the comparison, and there may be no others.
         context_words=_words([c.name for c in view.context if c.summary.has_values] or ["nothing"]),
@@ -125,14 +142,48 @@ def summarize(view: FittedView, shown: list[Anomaly], parameters: Mapping[str, A
         behavior=tuple(_behavior_line(view, place, leads[place]) for place in range(min(len(names), MAX_LISTED))),
         n_more_context=max(0, len(view.context) - MAX_LISTED),
         n_more_behavior=max(0, len(names) - MAX_LISTED),
-        n_missing=sum(summary.n_missing for summary in summaries),
+        n_missing=n_missing,
         parameters=tuple(
             (name, plain(value, MAX_NAME_LENGTH))
             for name, value in sorted({**parameters, **known}.items())
             if name not in NOT_SHOWN
         ),
         leading=tuple((place, names[place], count) for place, count in sorted(leads.items())),
+        left_out=tuple(_left_out(results)),
     )
+
+
+def _left_out(results: Results) -> list[str]:
+    """What plays no part in the results, and why."""
+    view, table = results.view, results.rows.table
+    roles = {*view.behavior_names, *(column.name for column in view.context)}
+    others = [table.name(p) for p in range(table.n_columns) if table.name(p) not in roles]
+    said = []
+    if others:
+        said.append(f"Columns without a role: {_words(others)}.")
+    empty = [column.name for column in view.context if not column.summary.has_values]
+    if empty:
+        said.append(f"Contextual columns without any value: {_words(empty)}.")
+    constant = [
+        name
+        for name, summary in zip(view.behavior_names, view.behavior_summaries, strict=True)
+        if summary.has_values and summary.lowest == summary.highest
+    ]
+    if constant:
+        said.append(
+            f"Behavioral columns that are always the same, so that nothing in them is unusual: {_words(constant)}."
+        )
+    if n_unscored := int(np.isnan(results.rows.scores).sum()):
+        said.append(f"{counted(n_unscored, 'row')} without a score, for want of a behavioral value.")
+    if n_excluded := view.origin.n_excluded:
+        anomalies = "confirmed anomaly" if n_excluded == 1 else "confirmed anomalies"
+        said.append(f"{n_excluded:,} {anomalies}, from which nothing was learned.")
+    if n_known := results.n_known:
+        verb = "is" if n_known == 1 else "are"
+        said.append(f"{counted(n_known, 'flagged row')} that {verb} known, and not listed again.")
+    if (n_more := int(results.is_above.sum()) - MAX_FINDINGS) > 0:
+        said.append(f"{counted(n_more, 'flagged row')} beyond the {MAX_FINDINGS:,} with the highest scores.")
+    return said
 
 
 def _context_line(column: ContextColumn) -> ColumnLine:
@@ -146,16 +197,25 @@ def _context_line(column: ContextColumn) -> ColumnLine:
         values = f"{low} to {high}" if low != high else f"always {low}"
     else:
         kind = "category"
-        codes, counts = np.unique(summary.order_statistics, return_counts=True)
-        ranked = codes[np.argsort(-counts, kind="stable")]
-        words = [plain(column.format(column.decode_one(code)), MAX_NAME_LENGTH // 2) for code in ranked[:3]]
-        more = len(ranked) - len(words)
-        values = listed([*words, f"{more:,} other{'s' if more > 1 else ''}"] if more else words, "and")
+        values = _most_common(summary, lambda code: column.format(column.decode_one(code)))
     return ColumnLine(plain(column.name, MAX_NAME_LENGTH), kind, values, missing, None)
+
+
+def _most_common(summary: ColumnSummary, write: Callable[[float], str]) -> str:
+    """The most common categories, and how many others there are."""
+    codes, counts = np.unique(summary.order_statistics, return_counts=True)
+    ranked = codes[np.argsort(-counts, kind="stable")]
+    words = [plain(write(code), MAX_NAME_LENGTH // 2) for code in ranked[:3]]
+    more = len(ranked) - len(words)
+    return listed([*words, f"{more:,} other{'s' if more > 1 else ''}"] if more else words, "and")
 
 
 def _behavior_line(view: FittedView, place: int, leads: int) -> ColumnLine:
     summary, write = view.behavior_summaries[place], view.behavior_formats[place]
+    if view.behavior_codes[place] is not None:
+        values, kind = _most_common(summary, write), "category"
+        missing = _missing(summary.n_missing, summary.n_rows)
+        return ColumnLine(plain(view.behavior_names[place], MAX_NAME_LENGTH), kind, values, missing, leads)
     low, middle, high = (write(value) for value in (summary.lowest, summary.median, summary.highest))
     values = f"{low} to {high}, median {middle}" if low != high else f"always {low}"
     missing = _missing(summary.n_missing, summary.n_rows)

@@ -12,7 +12,8 @@ from matplotlib.patches import Patch, Rectangle
 from paribus._common.arrays import Floats
 from paribus._common.text import score_text
 from paribus._common.validation import check_whole_number
-from paribus.pictures.geometry import bean_window
+from paribus.explain.categories import CategoryFeature
+from paribus.pictures.geometry import bean_window, category_bars
 from paribus.pictures.matplotlib import style
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class BeanplotDisplay:
         if n_features is not None:
             check_whole_number("n_features", n_features, 1)
         shown = explanation.behavior[: explanation.n_features if n_features is None else n_features]
-        known = [feature for feature in shown if not np.isnan(feature.median)]
+        known = [feature for feature in shown if feature.has_reference]
         return cls(known, f"{explanation.title}: score {score_text(explanation.score)}").plot(ax)
 
     def plot(self, ax: Any = None) -> BeanplotDisplay:
@@ -108,6 +109,35 @@ class BeanplotDisplay:
 
 
 def _draw(ax: Any, feature: BehaviorFeature) -> None:
+    if isinstance(feature, CategoryFeature):
+        _draw_categories(ax, feature)
+    else:
+        _draw_bean(ax, feature)
+    name = style.wrapped(feature.title, 18)
+    ax.set_title(name, **style.text_options(name), pad=16)
+    score = "not scored" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
+    ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GRAY)
+
+
+def _draw_categories(ax: Any, feature: CategoryFeature) -> None:
+    """One bar for each category, as long as it is probable, and its name above."""
+    bars = category_bars(feature)
+    n_bars = len(bars.labels)
+    ax.set(xlim=(0, 1), ylim=(max(n_bars, 4) + 0.2, -0.6), xticks=[0, 0.5, 1], yticks=[])
+    ax.set_xticklabels(["0", "50 %", "100 %"], fontsize=style.SMALL)
+    for place, (label, share) in enumerate(zip(bars.labels, bars.shares.tolist(), strict=True)):
+        is_own = place == bars.own
+        color = style.VERMILION if is_own else style.BLUE
+        ax.barh(place + 0.25, max(share, 0.01), height=0.32, color=color, linewidth=0)
+        name = style.wrapped(label, 20, 1)
+        options = style.text_options(name, size=style.SMALL)
+        ax.text(0.0, place, name, ha="left", va="bottom", color=color if is_own else style.ink(), **options)
+    if bars.notes:
+        ax.text(0.0, n_bars, bars.notes[0], fontsize=style.SMALL, color=style.GRAY, va="bottom")
+    style.bare(ax, keep=("bottom",))
+
+
+def _draw_bean(ax: Any, feature: BehaviorFeature) -> None:
     taus, write = feature.percentiles, feature.format
     low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
     margin = 0.06 * (high - low)
@@ -144,10 +174,6 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
     if np.isfinite(feature.value):
         _draw_value(ax, feature.value, feature.value_text, low, high)
     _count_hidden(ax, taus, low, high)
-    name = style.wrapped(feature.title, 18)
-    ax.set_title(name, **style.text_options(name), pad=16)
-    score = "not scored" if np.isnan(feature.partial_score) else f"partial score {score_text(feature.partial_score)}"
-    ax.text(0.5, 1.015, score, transform=ax.transAxes, ha="center", fontsize=style.SMALL, color=style.GRAY)
     style.format_axis(ax.yaxis, write)
     style.bare(ax, keep=("left",))
 

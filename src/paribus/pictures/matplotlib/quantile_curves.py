@@ -130,6 +130,7 @@ class QuantileCurvesDisplay:
             if row is None:
                 raise TypeError("row must be the position or the label of a fitted row")
         b, c = view.behavior_place(behavior), view.context_place(context)
+        view.require_numbers(b)
         column = view.context[c]
         base = view.typical_context() if row is None else view.context_of(row)
         values = view.store.context(slice(None))[:, c]

@@ -145,14 +145,17 @@ class ScoreMapDisplay:
         """
         check_whole_number("n_rows", n_rows, 0)
         view = detector.view()
-        if len(view.behavior_names) < 2:
+        strongest = [p for p in view.strongest_features(max(n_rows, 1)) if view.behavior_codes[p] is None]
+        if len(strongest) < 2:
+            found = f"only '{view.behavior_names[strongest[0]]}'" if strongest else "none"
             raise ValueError(
-                f"a score map needs two behavioral features, but the detector has only '{view.behavior_names[0]}': "
+                f"a score map needs two numeric behavioral features, but the detector has {found}: "
                 "use QuantileCurvesDisplay"
             )
-        strongest = view.strongest_features(max(n_rows, 1))
         across = strongest[0] if x is None else view.behavior_place(x)
         up = next(place for place in strongest if place != across) if y is None else view.behavior_place(y)
+        view.require_numbers(across)
+        view.require_numbers(up)
         if across == up:
             raise ValueError(f"x and y are both '{view.behavior_names[up]}': give two different features")
         rows = view.highest(n_rows)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
+from paribus.explain.categories import CategoryFeature
 from paribus.pictures.geometry import bean_window
 from paribus.pictures.svg import elements as svg
+from paribus.pictures.svg.category_bars import draw_category_bars
 
 if TYPE_CHECKING:
     from paribus.explain.facts import BehaviorFeature
@@ -28,7 +30,9 @@ THIN = 0.6
 
 
 def beanplot(feature: BehaviorFeature) -> Markup:
-    """The density, the percentiles, the quartiles and the value, as in `BeanplotDisplay`."""
+    """The density, the percentiles, the quartiles and the value, as in `BeanplotDisplay`; bars for categories."""
+    if isinstance(feature, CategoryFeature):
+        return draw_category_bars(feature)
     taus = feature.percentiles
     low, high = bean_window(taus, feature.value, feature.lower, feature.upper)
     over, under = feature.value > high, feature.value < low

@@ -1,0 +1,116 @@
+"""Facts about a behavioral feature that is categorical: its category, and how common each one is in the context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paribus._common.text import listed
+from paribus.explain.facts import MAX_P_TO_MENTION, BehaviorFeature, Direction
+
+# Categories that a sentence names as usual, besides the row's own; rarer ones are not worth naming.
+MAX_NAMED = 2
+MIN_NAMED_SHARE = 0.15
+
+
+@dataclass(frozen=True)
+class CategoryFeature(BehaviorFeature):
+    """One categorical feature: the row's category, and how probable each category is in its context."""
+
+    is_flag: bool = False
+    """Whether the feature says that a value is missing."""
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether it is known what is usual."""
+        return self.verdict is not None and self.verdict.shares is not None
+
+    @property
+    def probability(self) -> float:
+        """The probability of the row's category in its context."""
+        assert self.verdict is not None
+        assert self.verdict.shares is not None
+        return self.verdict.shares.of(self.value)
+
+    @property
+    def most_common(self) -> list[tuple[int, float]]:
+        """All categories and their probabilities, the most probable one first."""
+        assert self.verdict is not None
+        assert self.verdict.shares is not None
+        found = self.verdict.shares.probabilities
+        return [(int(code), float(found[code])) for code in np.argsort(-found, kind="stable")]
+
+    @property
+    def direction(self) -> Direction:
+        """Whether the category is rare in its context."""
+        if np.isnan(self.value):
+            return "missing"
+        assert self.verdict is not None
+        return "rare" if self.verdict.p_value <= MAX_P_TO_MENTION else "within"
+
+    @property
+    def text(self) -> str:
+        """The name of the feature and its category."""
+        return f"{self.title} is {self.value_text}" if self.is_flag else f"{self.title} '{self.value_text}'"
+
+    @property
+    def value_text(self) -> str:
+        """The category."""
+        return self.format(self.value)
+
+    @property
+    def range_text(self) -> str:
+        """The most common category."""
+        return self.format(self.most_common[0][0])
+
+    @property
+    def range_given_others(self) -> str | None:
+        """Of categories, nothing is said."""
+        return None
+
+    @property
+    def usual(self) -> str:
+        """What comparable rows have: how many have this category, and which ones are usual."""
+        own = "" if np.isnan(self.value) else f"{percent(self.probability)} of comparable rows are"
+        if self.is_flag:
+            word = "missing" if self.value == 0.0 else "present"
+            return f"in {percent(1.0 - self.probability)} of comparable rows it is {word}"
+        named = [
+            f"{percent(share)} are '{self.format(code)}'"
+            for place, (code, share) in enumerate(self.most_common[: MAX_NAMED + 1])
+            if code != self.value and (place == 0 or share >= MIN_NAMED_SHARE)
+        ][:MAX_NAMED]
+        return ", ".join([own, listed(named, "and")]) if own and named else own or listed(named, "and")
+
+    @property
+    def expectation(self) -> str:
+        """The expected categories in words."""
+        return self.usual
+
+    def as_row(self) -> dict[str, Any]:
+        """The facts as plain values, by name."""
+        row = super().as_row()
+        row |= {"value": None if np.isnan(self.value) else self.value_text, "direction": self.direction}
+        for name in ("median", "lower", "upper"):
+            row[name] = None
+        if not np.isnan(self.value):
+            row["probability"] = self.probability
+        row["usual"] = self.range_text
+        return row
+
+
+def percent(share: float) -> str:
+    """A share in words, never 0 % or 100 % where it is not.
+
+    >>> percent(0.712), percent(0.0123), percent(0.0004), percent(0.99996), percent(0.998)
+    ('71 %', '1.2 %', 'under 0.1 %', 'over 99.9 %', '99.8 %')
+    """
+    if share < 0.001:
+        return "under 0.1 %"
+    if share > 0.999:
+        return "over 99.9 %"
+    if share < 0.02 or share > 0.98:
+        return f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,136 @@
+"""What lists, files and groups say about a row: an explanation without its distributions and reference rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+from paribus._common.text import ended
+from paribus.explain.build import features_of, plain_value
+from paribus.explain.explanation import RowExplanation
+from paribus.explain.facts import BehaviorFeature
+from paribus.explain.view import FittedView
+from paribus.explain.wording import MIN_SHARE, Found, statement
+from paribus.methods.interface import RowFindings
+
+# Behavioral features that a sentence names.
+N_FEATURES = 3
+# Comparable rows that are assumed where they are not counted.
+N_ASSUMED = 30
+
+
+@dataclass(frozen=True)
+class FoundValue:
+    """One behavioral value, and what is usual."""
+
+    name: str
+    value: float
+    text: str
+    """The value as text."""
+    lower: float
+    median: float
+    upper: float
+    range_text: str
+    """What 90 % of comparable rows have; empty if none has a value."""
+    partial_score: float
+    direction: str
+    p_value: float | None
+    """The probability of a value at most as dense given the context; None if the method does not say."""
+    is_off: bool
+    """Whether the value is off and makes up a part of the score."""
+
+    @property
+    def sign(self) -> int:
+        """1 for a value above its usual range, -1 for one below; 0 for one that is odd in another way."""
+        return 1 if self.direction.endswith("above") else -1 if self.direction.endswith("below") else 0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is said about a row."""
+
+    position: int
+    """The position of the row in its table."""
+    score: float
+    p_value: float
+    kind: str | None
+    sentence: str
+    """The sentence and the warnings."""
+    values: tuple[FoundValue, ...] = field(repr=False)
+    """The behavioral values; the one that is off the most comes first."""
+
+    @property
+    def leading(self) -> FoundValue:
+        """The value that is off the most."""
+        return self.values[0]
+
+    @classmethod
+    def of(cls, explanation: RowExplanation, position: int) -> Finding:
+        """The finding about a row that has been explained; `position` is that in its table."""
+        values = tuple(
+            _found(feature, is_leading=place == 0 and explanation.is_anomaly)
+            for place, feature in enumerate(explanation.behavior)
+        )
+        return cls(position, explanation.score, explanation.p_value, explanation.kind, str(explanation), values)
+
+
+def brief_findings(
+    view: FittedView,
+    own: Sequence[Any],
+    positions: Sequence[int],
+    values: Floats,
+    scores: Floats,
+    said: Sequence[RowFindings],
+) -> list[Finding]:
+    """Findings about rows of which no reference groups are known: without the rows that each is compared with.
+
+    `own` are the rows' own contextual values, [feature][row], decoded.
+    """
+    p_values = view.p_values(scores)
+    found = []
+    for row, position in enumerate(positions):
+        behavior = features_of(
+            view, values[row], replace(said[row], weights=np.full((values.shape[1], N_ASSUMED), 1.0 / N_ASSUMED))
+        )
+        context = [column.alone(plain_value(own[place][row])) for place, column in enumerate(view.context)]
+        score = float(scores[row])
+        is_anomaly = score > view.threshold
+        words = Found(behavior[:N_FEATURES], context, said[row].kind, float(p_values[row]), is_anomaly)
+        cells = tuple(_found(each, is_leading=place == 0 and is_anomaly) for place, each in enumerate(behavior))
+        found.append(
+            Finding(int(position), score, float(p_values[row]), said[row].kind, ended(statement(words)), cells)
+        )
+    return found
+
+
+def _found(feature: BehaviorFeature, *, is_leading: bool) -> FoundValue:
+    return FoundValue(
+        feature.name,
+        feature.value,
+        feature.value_text,
+        feature.lower,
+        feature.median,
+        feature.upper,
+        feature.range_text,
+        feature.partial_score,
+        feature.direction,
+        None if feature.verdict is None else feature.verdict.p_value,
+        is_leading or (feature.is_off and feature.share >= MIN_SHARE),
+    )
+
+
+def finding_columns(findings: Sequence[Finding], n_rows: int) -> dict[str, np.ndarray[Any, Any]]:
+    """The sentence and the leading value of each row of a table; empty where there is no finding."""
+    texts = {name: np.full(n_rows, None, dtype=object) for name in ("sentence", "leading")}
+    numbers = {name: np.full(n_rows, np.nan) for name in ("value", "usual_low", "usual_high")}
+    for each in findings:
+        first = each.leading
+        texts["sentence"][each.position] = each.sentence
+        texts["leading"][each.position] = first.name
+        for name, number in zip(numbers, (first.value, first.lower, first.upper), strict=True):
+            numbers[name][each.position] = number
+    return {**texts, **numbers}

@@ -1,0 +1,189 @@
+r"""Rows that have been looked at: confirmed anomalies, false alarms, and rows with a known cause.
+
+A list of known rows is a CSV file with the columns `row`, `rule`, `status` and `note`, or a JSON list of objects with
+these keys. Each entry names a row by its id, or gives a rule; the status is "confirmed", "false alarm" or "known
+cause"; the note is for people.
+
+>>> from tempfile import TemporaryDirectory
+>>> with TemporaryDirectory() as folder:
+...     path = Path(folder) / "known.csv"
+...     _ = path.write_text("row,rule,status,note\nS137,,confirmed,station moved\n,z = 0,false alarm,\n")
+...     [(entry.row, entry.rule and entry.rule.text, entry.status) for entry in read_known(path)]
+[('S137', None, 'confirmed'), (None, 'z = 0', 'false alarm')]
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.atomic_files import AnyPath
+from paribus._common.text import plain
+from paribus.explain.finding import Finding
+from paribus.explain.rules import Rule, parse_rule
+from paribus.tables.table import Table
+
+CONFIRMED, FALSE_ALARM, KNOWN_CAUSE = STATUSES = ("confirmed", "false alarm", "known cause")
+FIELDS = ("row", "rule", "status", "note")
+MAX_BYTES = 50_000_000
+
+KnownLike: TypeAlias = "AnyPath | Iterable[Mapping[str, Any] | KnownEntry]"
+"""A path, or entries as mappings."""
+Texts = npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class KnownEntry:
+    """One entry of the list: a row or a rule, and what is known about it."""
+
+    row: str | None
+    rule: Rule | None
+    status: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What is known about each row of a table."""
+
+    status: Texts
+    """By row: "confirmed", "false alarm", "known cause", or None."""
+    note: Texts
+    """By row: the note, or None."""
+
+    @property
+    def is_known(self) -> npt.NDArray[np.bool_]:
+        """Whether anything is known about each row."""
+        return np.array([status is not None for status in self.status], dtype=bool)
+
+
+def read_known(source: KnownLike) -> tuple[KnownEntry, ...]:
+    """Reads a list of known rows from a CSV or JSON file, or from mappings."""
+    if isinstance(source, str | os.PathLike):
+        return _read_file(Path(source))
+    return tuple(
+        each if isinstance(each, KnownEntry) else _entry(each, f"entry {number} of known")
+        for number, each in enumerate(source, 1)
+    )
+
+
+def _read_file(path: Path) -> tuple[KnownEntry, ...]:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError(f"{path.name} is larger than a list of known rows can be")
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{path} is a folder, not a list of known rows") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path.name} is not UTF-8 text: save the list of known rows as UTF-8") from None
+    if text.lstrip().startswith(("[", "{")):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            raise ValueError(f"{path.name} is not valid JSON: a list of known rows is a list of objects") from None
+        if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+            raise ValueError(f"{path.name}: a list of known rows in JSON is a list of objects with {', '.join(FIELDS)}")
+        return tuple(_entry(each, f"{path.name}, entry {number}") for number, each in enumerate(found, 1))
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        lines = [(reader.line_num, line) for line in reader]
+    except csv.Error as error:
+        raise ValueError(f"{path.name} is not valid CSV ({error})") from None
+    header = [name.strip().lower() for name in lines[0][1]] if lines else []
+    if "status" not in header or not {"row", "rule"} & set(header) or not set(header) <= set(FIELDS):
+        raise ValueError(f"{path.name}: the first line of a list of known rows is {','.join(FIELDS)}")
+    entries = []
+    for number, line in lines[1:]:
+        if not any(cell.strip() for cell in line):
+            continue
+        if len(line) != len(header):
+            raise ValueError(f"{path.name}, line {number} has {len(line)} values instead of {len(header)}")
+        cells = {name: _unprotected(cell) for name, cell in zip(header, line, strict=True)}
+        entries.append(_entry(cells, f"{path.name}, line {number}"))
+    return tuple(entries)
+
+
+def _entry(fields: Mapping[str, Any], place: str) -> KnownEntry:
+    if not isinstance(fields, Mapping):
+        raise TypeError(f"{place} is a {type(fields).__name__}: it must have the keys {', '.join(FIELDS)}")
+    if unknown := set(fields) - set(FIELDS):
+        raise ValueError(f"{place} has {min(map(str, unknown))!r}: an entry has {', '.join(FIELDS)}")
+    row, rule = (_cell(fields.get(name)) for name in ("row", "rule"))
+    status = str(fields.get("status") or "").strip().lower().replace("_", " ").replace("-", " ")
+    if status not in STATUSES:
+        raise ValueError(f"{place} has the status {status!r}: it must be one of {', '.join(STATUSES)}")
+    if (row is None) == (rule is None):
+        raise ValueError(f"{place} must have either a row or a rule")
+    try:
+        parsed = None if rule is None else parse_rule(rule)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
+    return KnownEntry(row, parsed, status, str(fields.get("note") or "").strip())
+
+
+def _cell(value: Any) -> str | None:
+    text = "" if value is None else str(value).strip()
+    return text or None
+
+
+def _unprotected(cell: str) -> str:
+    """A cell without the apostrophe that keeps spreadsheets from treating it as a formula."""
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@") else cell
+
+
+def confirmed_rows(entries: Sequence[KnownEntry], table: Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which rows are confirmed anomalies by their name or their values, so that they are not ordinary ones."""
+    marks = mark(entries, table, names, ())
+    return np.array([status == CONFIRMED for status in marks.status], dtype=bool)
+
+
+def mark(entries: Sequence[KnownEntry], table: Table, names: Sequence[str], findings: Sequence[Finding]) -> Marks:
+    """Marks the rows that the entries name or describe; the first entry that does counts.
+
+    `names` are the names of the rows; `findings` say what is unusual about those that are flagged.
+    """
+    status, note = np.full(table.n_rows, None, dtype=object), np.full(table.n_rows, None, dtype=object)
+    places: dict[str, list[int]] = {}
+    if any(entry.row is not None for entry in entries):
+        for place, name in enumerate(names):
+            places.setdefault(name, []).append(place)
+    for entry in entries:
+        if entry.rule is None:
+            rows = np.array(places.get(entry.row or "", []), dtype=np.int64)
+        else:
+            rows = np.flatnonzero(_satisfying(entry.rule, table, findings))
+        for row in rows[[status[row] is None for row in rows]] if len(rows) else ():
+            status[row], note[row] = entry.status, entry.note or None
+    return Marks(status, note)
+
+
+def _satisfying(rule: Rule, table: Table, findings: Sequence[Finding]) -> npt.NDArray[np.bool_]:
+    try:
+        holds = np.ones(table.n_rows, dtype=bool)
+        for condition in rule.on_values:
+            holds &= condition.holds(table)
+        for condition in rule.on_usual:
+            table.find_column(condition.column)
+    except ValueError as error:
+        raise ValueError(f"the known rule '{plain(rule.text)}' cannot be used: {error}") from None
+    if not rule.on_usual:
+        return holds
+    is_unusual = np.zeros(table.n_rows, dtype=bool)
+    for finding in findings:
+        off = {value.name: value.sign for value in finding.values if value.is_off}
+        wanted = {"above": 1, "below": -1}
+        is_unusual[finding.position] = all(
+            each.column in off and off[each.column] == wanted.get(each.form, off[each.column]) for each in rule.on_usual
+        )
+    return holds & is_unusual

@@ -1,0 +1,270 @@
+"""The results for the rows of a table: scores, findings, groups and what is known, as columns and as lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats, Positions
+from paribus.explain.explanation import RowExplanation
+from paribus.explain.finding import Finding, finding_columns
+from paribus.explain.group import AnomalyGroup
+from paribus.explain.groups import GroupedTable, find_groups
+from paribus.explain.known import KnownEntry, Marks, mark
+from paribus.explain.view import FittedView, highest
+from paribus.tables.column import Kind
+from paribus.tables.column_format import ColumnFormat
+from paribus.tables.table import Table
+
+Columns: TypeAlias = Literal["none", "roles", "all"]
+COLUMNS = ("none", "roles", "all")
+# Flagged rows about which something is said; of more, those with the highest scores.
+MAX_FINDINGS = 10_000
+# Of these, the ones with the highest scores are explained in full. What is said about the others does not name the rows
+# that they are compared with, which take most of the time to find.
+MAX_EXPLAINED = 1_000
+# Rows that are explained at a time, which bounds the memory for their distributions.
+BLOCK_SIZE = 500
+
+Flags = npt.NDArray[np.bool_]
+Explain: TypeAlias = Callable[[Positions], Sequence[RowExplanation]]
+FindBriefly: TypeAlias = Callable[[Positions], list[Finding]]
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """The rows of a table, fitted or new, and what the method says about them in numbers."""
+
+    table: Table
+    """The rows as the caller gave them."""
+    context: Floats = field(repr=False)
+    """[row][contextual feature]: encoded."""
+    behavior: Floats = field(repr=False)
+    """[row][behavioral feature]"""
+    partial: Floats = field(repr=False)
+    """[row][behavioral feature]: the partial scores."""
+    scores: Floats = field(repr=False)
+    """The score of each row; NaN for a row without a score."""
+    p_values: Floats = field(repr=False)
+    """The probability that an ordinary row scores as high."""
+    kinds: npt.NDArray[np.object_] | None
+    """What is strange if anything is; None if the method does not tell kinds apart."""
+    is_fitted: bool
+    """Whether these are the fitted rows, rather than new ones."""
+    labels: npt.NDArray[Any] | None = None
+    """The labels of the rows; None for their positions."""
+    heading: str = "row"
+    """The name of the column of labels."""
+
+
+class Results:
+    """The results for the rows of a table. What takes time is computed when it is first asked for.
+
+    Parameters
+    ----------
+    view : FittedView
+        What the rows are compared with.
+    rows : ScoredRows
+        The rows and their scores.
+    explain, find_briefly : functions
+        Explain rows that are given by position, with their reference groups and without.
+    known : sequence of KnownEntry
+        What is known about some rows.
+    """
+
+    def __init__(
+        self,
+        view: FittedView,
+        rows: ScoredRows,
+        explain: Explain,
+        find_briefly: FindBriefly,
+        known: Sequence[KnownEntry] = (),
+    ) -> None:
+        self.view = view
+        self.rows = rows
+        self.explain = explain
+        self._find_briefly = find_briefly
+        self._known = known
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.rows.scores)
+
+    @property
+    def is_above(self) -> Flags:
+        """Whether each row has a score above the threshold, known or not."""
+        return np.asarray(self.rows.scores > self.view.threshold)
+
+    @cached_property
+    def is_flagged(self) -> Flags:
+        """Whether each row has a score above the threshold and is not known."""
+        return self.is_above & ~self.marks.is_known
+
+    @property
+    def n_flagged(self) -> int:
+        """The number of rows above the threshold that are not known."""
+        return int(self.is_flagged.sum())
+
+    @property
+    def n_known(self) -> int:
+        """The number of rows above the threshold that are known."""
+        return int((self.is_above & self.marks.is_known).sum())
+
+    @property
+    def has_known(self) -> bool:
+        """Whether there is a list of known rows."""
+        return bool(self._known)
+
+    @property
+    def expected_false_alarms(self) -> float:
+        """The number of rows that would be flagged by chance, if all were ordinary."""
+        return self._flagged_share * int((~np.isnan(self.rows.scores)).sum())
+
+    @property
+    def _flagged_share(self) -> float:
+        return float(self.view.p_values(np.array([self.view.threshold]))[0])
+
+    @cached_property
+    def rank(self) -> Floats:
+        """The rank of each row: 1 is the highest score, equal scores share a rank; NaN for a row without a score."""
+        scores = self.rows.scores
+        known = np.sort(scores[~np.isnan(scores)])
+        rank = (len(known) - np.searchsorted(known, scores, "right") + 1).astype(np.float64)
+        rank[np.isnan(scores)] = np.nan
+        return rank
+
+    @cached_property
+    def marks(self) -> Marks:
+        """What is known about each row."""
+        names = [self.name(row) for row in range(self.n_rows)] if any(e.row is not None for e in self._known) else []
+        is_about_usual = any(entry.rule is not None and entry.rule.on_usual for entry in self._known)
+        return mark(self._known, self.rows.table, names, self.findings if is_about_usual else ())
+
+    def highest(self, n: int) -> Positions:
+        """The positions of the n highest scores of rows that are not known, in descending order of score."""
+        return highest(np.where(self.marks.is_known, np.nan, self.rows.scores), n)
+
+    def label(self, row: int) -> Any:
+        """The label of a row, or its position."""
+        return row if self.rows.labels is None else self.rows.labels[row]
+
+    def name(self, row: int) -> str:
+        """The label of a row as text."""
+        label = self.label(row)
+        return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What is said about the rows above the threshold, known or not, in descending order of score."""
+        chosen = highest(self.rows.scores, min(int(self.is_above.sum()), MAX_FINDINGS))
+        found: list[Finding] = []
+        for start in range(0, len(chosen), BLOCK_SIZE):
+            block = chosen[start : start + BLOCK_SIZE]
+            if start < MAX_EXPLAINED:
+                found += [Finding.of(each, int(row)) for row, each in zip(block, self.explain(block), strict=True)]
+            else:
+                found += self._find_briefly(block)
+        return found
+
+    @cached_property
+    def groups(self) -> list[AnomalyGroup]:
+        """The groups of flagged rows with the same cause, the largest first."""
+        rows, view = self.rows, self.view
+        time = time_column(rows.table, [column.name for column in view.context])
+        table = GroupedTable(
+            context=rows.context,
+            behavior=rows.behavior,
+            p_values=rows.p_values,
+            columns=view.context,
+            names=view.behavior_names,
+            formats=view.behavior_formats,
+            labels=rows.labels,
+            times=None if time is None else rows.table.numbers(time),
+            time_format=None if time is None else ColumnFormat.fit(rows.table, time, rows.table.numbers(time)),
+        )
+        return find_groups([each for each in self.findings if self.is_flagged[each.position]], table)
+
+    @cached_property
+    def group_of(self) -> Floats:
+        """The number of the group of each row; NaN for a row without one."""
+        numbers = np.full(self.n_rows, np.nan)
+        for group in self.groups:
+            numbers[group.positions] = group.number
+        return numbers
+
+    @property
+    def verdicts(self) -> npt.NDArray[np.object_]:
+        """The label of each row: "anomaly", "known" (an anomaly that was looked at), "normal" or "not scored"."""
+        verdict = np.where(self.is_above, "anomaly", "normal").astype(object)
+        verdict[self.is_above & self.marks.is_known] = "known"
+        verdict[np.isnan(self.rows.scores)] = "not scored"
+        return verdict
+
+    def columns(
+        self, columns: Columns = "none", *, only_flagged: bool = False, sentences: bool = True
+    ) -> dict[str, npt.NDArray[Any]]:
+        """The results as columns of a table.
+
+        Parameters
+        ----------
+        columns : {"none", "roles", "all"}
+            Which original columns to add: those with a role, or all. Results whose names they take get the suffix
+            " (paribus)".
+        only_flagged : bool
+            Whether to leave out all rows but those that are flagged and not known.
+        sentences : bool
+            Whether to add the sentence, the leading value and the group of each flagged row, which takes time.
+
+        Returns
+        -------
+        dict
+        """
+        rows = self.rows
+        found: dict[str, npt.NDArray[Any]] = {
+            rows.heading: np.arange(self.n_rows) if rows.labels is None else rows.labels,
+            "score": rows.scores,
+            "p_value": rows.p_values,
+            "rank": self.rank,
+            "label": self.verdicts,
+        }
+        if rows.kinds is not None:
+            kinds = rows.kinds.astype(object)
+            kinds[~self.is_above] = None
+            found["kind"] = kinds
+        if self.has_known:
+            found |= {"known": self.marks.status, "note": self.marks.note}
+        if sentences:
+            found["group"] = self.group_of
+            found |= finding_columns(self.findings, self.n_rows)
+        found |= {f"partial_{name}": rows.partial[:, place] for place, name in enumerate(self.view.behavior_names)}
+        if columns != "none":
+            found = self._with_original(found, columns)
+        return {name: values[self.is_flagged] for name, values in found.items()} if only_flagged else found
+
+    def _with_original(self, found: dict[str, npt.NDArray[Any]], columns: Columns) -> dict[str, npt.NDArray[Any]]:
+        table = self.rows.table
+        roles = {column.name for column in self.view.context} | set(self.view.behavior_names)
+        kept = [p for p in range(table.n_columns) if columns == "all" or table.name(p) in roles]
+        taken = {table.name(p).casefold() for p in kept}
+        named = {}
+        for name, values in found.items():
+            while name.casefold() in taken or name in named:
+                name += " (paribus)"
+            named[name] = values
+        return named | {table.name(p): table.values(p) for p in kept}
+
+
+def time_column(table: Table, preferred: Sequence[str] = ()) -> int | None:
+    """The position of the column that says when a row was: a contextual one if there is any; None if there is none."""
+    names = [table.name(p) for p in range(table.n_columns)]
+    ordered = sorted(range(table.n_columns), key=lambda p: names[p] not in preferred)
+    for position in ordered:
+        if table.kind(position) is Kind.TIME and table.holds(position) == "timestamps" and table.has_values(position):
+            return position
+    return None
