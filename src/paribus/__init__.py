@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load"]
+__all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load", "suggest_context"]
 
 # Nothing is imported here before it is needed, not even `typing`: until the command line has installed its signal
 # handlers, an interrupt shows a traceback.
@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from paribus.detectors.context_advice import suggest_context
     from paribus.detectors.load import load
     from paribus.detectors.neighbors import gower_neighbors
     from paribus.detectors.qcad import QCAD
@@ -23,7 +24,11 @@ if TYPE_CHECKING:
 else:
     # Public names are imported on first use: the command line's help, for example, does not wait for scikit-learn. Type
     # checkers must not see `__getattr__`, because they would accept any name.
-    _HOMES = {"gower_neighbors": "paribus.detectors.neighbors", "load": "paribus.detectors.load"}
+    _HOMES = {
+        "gower_neighbors": "paribus.detectors.neighbors",
+        "load": "paribus.detectors.load",
+        "suggest_context": "paribus.detectors.context_advice",
+    }
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module

@@ -300,7 +300,7 @@ def test_numbers_of_eight_digits_are_not_dates(tmp_path: Path) -> None:
 
 
 def test_decimal_commas(tmp_path: Path) -> None:
-    """Tests that decimal commas are recognized if commas do not separate values, with a note; else they are thousands."""
+    """Tests that commas are decimal commas if they do not separate values, with a note, and thousands otherwise."""
     notes: list[str] = []
     assert plain(read_bytes(tmp_path, "a;b\n1,5;x\n-2;y\n", note=notes.append)) == {"a": [1.5, -2.0], "b": ["x", "y"]}
     assert len(notes) == 1

@@ -22,6 +22,8 @@ from paribus.tables.table import Table
 
 # Rows that say how much a context gains, and the trees of a forest.
 MAX_ROWS = 5_000
+# Of a larger table, every k-th row is looked at.
+MAX_HASHED = 40_000
 N_PAIRS = 8
 MIN_SAMPLES_LEAF = 5
 # The interval has 95 %.
@@ -42,7 +44,7 @@ class Gain:
     def of(cls, by_row: Floats) -> Gain:
         """The mean of what it says about each row, with an interval."""
         mean = float(by_row.mean())
-        half = NORMAL_QUANTILE * float(by_row.std()) / np.sqrt(len(by_row))
+        half = NORMAL_QUANTILE * float(by_row.std()) / float(np.sqrt(len(by_row)))
         return cls(mean, mean - half, mean + half)
 
     @property
@@ -73,6 +75,8 @@ class GainMeter:
         self, table: Table, candidates: Sequence[int], categorical: frozenset[int], behavior: Sequence[int]
     ) -> None:
         positions = list(candidates)
+        if table.n_rows > MAX_HASHED:
+            table = Table(table.take(evenly(np.arange(table.n_rows), MAX_HASHED)))
         encoding, context, values, hashes = _encode(table, positions, categorical, behavior)
         chosen = canonical_order(hashes, context, values)[:MAX_ROWS]
         # Again, so that categories which are not in the sample have no codes.

@@ -127,9 +127,15 @@ def source_or_model(
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="Text that stands for a missing value; can be repeated.")
     ] = None,
+    date_order: Annotated[
+        DateOrder | None, typer.Option(help="The order of day, month and year in dates such as 01/02/2020.")
+    ] = None,
+    decimal: Annotated[DecimalSign | None, typer.Option(help="What comes before decimals.")] = None,
 ) -> Source | None:
     """The source of a table, which may be left out."""
-    return None if file is None else Source(file, sql, separator, header, encoding, missing or [])
+    if file is None:
+        return None
+    return source(file, sql, separator, header, encoding, missing, date_order, decimal)
 
 
 @dataclass(frozen=True)

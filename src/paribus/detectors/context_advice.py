@@ -31,7 +31,7 @@ class ContextAdvice(Advice):
         """
         from paribus.pictures.matplotlib import GainMapDisplay
 
-        return GainMapDisplay.from_advice(self).plot(ax)
+        return GainMapDisplay.from_advice(self, ax)
 
 
 def suggest_context(
