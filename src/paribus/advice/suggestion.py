@@ -14,7 +14,7 @@ from paribus.advice.gains import Gain, GainMeter
 from paribus.tables.column import Kind
 from paribus.tables.table import Columns, Table
 
-MAX_BEHAVIOR, MAX_CANDIDATES, MAX_CONTEXT = 10, 16, 6
+MAX_MEASURED, MAX_CANDIDATES, MAX_CONTEXT = 16, 16, 6
 # An error below this share of the usual one leaves nothing to judge.
 DETERMINED = 0.06
 # Fewer bits, for all of the behavior, are not worth a column.
@@ -46,12 +46,14 @@ class Advice:
     """All columns, in the order of the table."""
     behavioral: tuple[str, ...]
     """The behavioral columns: those that were given, or that are proposed."""
+    measured: tuple[str, ...]
+    """The first few of them, for which gains were measured."""
     candidates: tuple[str, ...]
     """The columns that may be context."""
     alone: tuple[tuple[Gain, ...], ...]
-    """[behavioral column][candidate]: how many bits a candidate says by itself."""
+    """[measured column][candidate]: how many bits a candidate says by itself."""
     beyond: tuple[tuple[Gain, ...], ...]
-    """[behavioral column][candidate]: how many bits it adds to all other candidates."""
+    """[measured column][candidate]: how many bits it adds to all other candidates."""
     steps: tuple[Step, ...]
     """The proposed context, the most telling column first."""
     left_out: dict[str, str]
@@ -100,7 +102,7 @@ class Advice:
                     "alone": _plain(self.alone[b][c]),
                     "beyond_the_others": _plain(self.beyond[b][c]),
                 }
-                for b, behavior in enumerate(self.behavioral)
+                for b, behavior in enumerate(self.measured)
                 for c, candidate in enumerate(self.candidates)
             ],
             "left_out": self.left_out,
@@ -108,7 +110,10 @@ class Advice:
         }
 
     def __str__(self) -> str:
-        lines = [f"context: {', '.join(self.contextual) or 'none'}", f"behavior: {', '.join(self.behavioral) or 'none'}"]
+        lines = [
+            f"context: {', '.join(self.contextual) or 'none'}",
+            f"behavior: {', '.join(self.behavioral) or 'none'}",
+        ]
         lines += [
             f"{step.name}: adds {step.bits:.2f} bits, most for {step.most_for} ({step.gain.bits:.2f}, 95 % between "
             f"{step.gain.low:.2f} and {step.gain.high:.2f})"
@@ -134,23 +139,26 @@ def advise(data: Any, behavioral: Columns | None, contextual: Columns | None, ma
     candidates = _candidates(table, looks, behavior, contextual, left_out)
     if contextual is None and not candidates:
         behavior, candidates = _split(behavior, is_given=behavioral is not None, looks=looks)
-    for look in behavior[MAX_BEHAVIOR:]:
-        left_out[look.name] = f"only {MAX_BEHAVIOR} behavioral columns are looked at"
-    for look in candidates[MAX_CANDIDATES:]:
-        left_out[look.name] = f"only {MAX_CANDIDATES} columns are looked at as context"
-    behavior, candidates = behavior[:MAX_BEHAVIOR], candidates[:MAX_CANDIDATES]
     fields = {"looks": tuple(looks), "left_out": left_out, "id": id_column}
     if not behavior or not candidates or table.n_rows < 20:
         named = tuple(look.name for look in behavior)
         return fields | {
             "behavioral": named,
+            "measured": (),
             "candidates": (),
-            "alone": ((),) * len(named),
-            "beyond": ((),) * len(named),
+            "alone": (),
+            "beyond": (),
             "steps": (),
             "alarms": ("there are too few rows or columns to measure what a context says",),
         }
-    return fields | _measured(table, behavior, candidates, left_out, max_context, is_given=behavioral is not None)
+    is_given = behavioral is not None
+    found = _measured(table, behavior, candidates, dict(left_out), max_context, is_given=is_given)
+    if not found["steps"] and contextual is None:
+        # What looks like a circumstance says nothing.
+        behavior, more = _split(behavior, is_given=is_given, looks=looks)
+        if behavior and more:
+            found = _measured(table, behavior, [*candidates, *more], dict(left_out), max_context, is_given=is_given)
+    return fields | found
 
 
 def _measured(
@@ -162,6 +170,10 @@ def _measured(
     *,
     is_given: bool,
 ) -> dict[str, Any]:
+    for look in candidates[MAX_CANDIDATES:]:
+        left_out[look.name] = f"only {MAX_CANDIDATES} columns are looked at as context"
+    unmeasured = [look.name for look in behavior[MAX_MEASURED:]]
+    behavior, candidates = behavior[:MAX_MEASURED], candidates[:MAX_CANDIDATES]
     categorical = frozenset(look.position for look in candidates if table.kind(look.position) is Kind.CATEGORICAL)
     meter = GainMeter(table, [look.position for look in candidates], categorical, [look.position for look in behavior])
     places = list(range(len(candidates)))
@@ -194,7 +206,9 @@ def _measured(
         left_out[look.name] = "the proposed context says what it says" if says else "it explains nothing"
     alarms += _thin(table, [look for look in candidates if look.name in chosen])
     return {
-        "behavioral": tuple(behavior[b].name for b in kept),
+        "left_out": left_out,
+        "behavioral": (*(behavior[b].name for b in kept), *unmeasured),
+        "measured": tuple(behavior[b].name for b in kept),
         "candidates": tuple(look.name for look in candidates),
         "alone": tuple(tuple(alone[b]) for b in kept),
         "beyond": tuple(tuple(beyond[b]) for b in kept),
@@ -311,10 +325,10 @@ def _thin(table: Table, chosen: list[ColumnLook]) -> list[str]:
     if median >= MIN_COMPARABLE:
         return []
     names = listed([look.name for look in categories], "and")
-    return [f"hardly any rows are comparable in {names} together: half of them have {counted(int(median), 'row')} or fewer"]
+    return [
+        f"hardly any rows are comparable in {names} together: half of them have {counted(int(median), 'row')} or fewer"
+    ]
 
 
 def _as_list(columns: Columns) -> Sequence[Any]:
     return [columns] if isinstance(columns, str | int) else columns
-
-

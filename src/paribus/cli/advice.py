@@ -74,7 +74,7 @@ def _print(advice: Advice) -> None:
                         for alone, beyond in zip(advice.alone[b], advice.beyond[b], strict=True)
                     ),
                 ]
-                for b, behavior in enumerate(advice.behavioral)
+                for b, behavior in enumerate(advice.measured)
             ],
         )
     for alarm in advice.alarms:
@@ -94,7 +94,7 @@ def _why(advice: Advice, name: str, look: str) -> str:
 
 
 def _save(advice: Advice, path: Path) -> None:
-    if not advice.candidates or not advice.behavioral:
+    if not advice.candidates or not advice.measured:
         raise ValueError("there is nothing to draw: the table has no context or no behavior to measure")
     if path.suffix.lower() == ".svg":
         from paribus.pictures.svg.gain_map import gain_map

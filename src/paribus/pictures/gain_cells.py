@@ -49,8 +49,8 @@ class GainMap:
                 name in advice.contextual,
                 f"{name} says {gain.bits:.2f} bits about {behavior} (95 % between {gain.low:.2f} and {gain.high:.2f})",
             )
-            for b, behavior in enumerate(advice.behavioral)
+            for b, behavior in enumerate(advice.measured)
             for c, (name, gain) in enumerate(zip(advice.candidates, gains[b], strict=True))
         ]
         what = "on top of all others" if beyond else "by itself"
-        return cls(advice.behavioral, advice.candidates, tuple(cells), f"What each column says {what}, in bits")
+        return cls(advice.measured, advice.candidates, tuple(cells), f"What each column says {what}, in bits")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from paribus._common.text import plain
@@ -55,7 +54,7 @@ class GainMapDisplay:
         >>> GainMapDisplay.from_advice(advice).maps[0].behavior
         ('temperature', 'rain', 'wind')
         """
-        if not advice.candidates or not advice.behavioral:
+        if not advice.candidates or not advice.measured:
             raise ValueError("there is nothing to draw: the table has no context or no behavior to measure")
         return cls([GainMap.of(advice), GainMap.of(advice, beyond=True)]).plot(ax)
 
@@ -82,12 +81,11 @@ class GainMapDisplay:
         first = self.maps[0]
         size = 1.6 + 0.62 * len(first.context), 1.3 + 0.36 * len(first.behavior)
         self.figure_, self.axes_ = figure_axes(ax, len(self.maps), 2, size)
-        colors = LinearSegmentedColormap.from_list("gains", [(1.0, 1.0, 1.0, 0.0), BLUE])
         for panel, each in zip(self.axes_, self.maps, strict=True):
             for cell in each.cells:
-                color = colors(cell.shade)
-                panel.add_patch(Rectangle((cell.column - 0.5, cell.row - 0.5), 1, 1, facecolor=color, linewidth=0))
-                shade = "white" if cell.shade > 0.6 else ink()
+                corner, alpha = (cell.column - 0.5, cell.row - 0.5), max(cell.shade, 0.03)
+                panel.add_patch(Rectangle(corner, 1, 1, facecolor=BLUE, alpha=alpha, linewidth=0))
+                shade = "white" if cell.shade > 0.7 else ink()
                 panel.text(cell.column, cell.row, cell.text, ha="center", va="center", size=SMALL, color=shade)
             for place, name in enumerate(each.context):
                 if any(cell.is_proposed for cell in each.cells if cell.column == place):

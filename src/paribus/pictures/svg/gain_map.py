@@ -18,7 +18,7 @@ STYLE = "text{font:12px sans-serif}.end{text-anchor:end}.middle{text-anchor:midd
 def gain_map(advice: Advice) -> Markup:
     """Both maps, one below the other: what each column says by itself, and on top of all others."""
     maps = [GainMap.of(advice), GainMap.of(advice, beyond=True)]
-    height = TOP + len(advice.behavioral) * CELL_HEIGHT + GAP
+    height = TOP + len(advice.measured) * CELL_HEIGHT + GAP
     width = LEFT + max(len(advice.candidates) * CELL_WIDTH, 200) + 20
     parts = [
         part
@@ -48,7 +48,7 @@ def _draw(each: GainMap) -> list[Markup]:
             fill=BLUE,
             fill_opacity=f"{max(cell.shade, 0.03):.2f}",
         )
-        color = "white" if cell.shade > 0.6 else "black"
+        color = "white" if cell.shade > 0.7 else "black"
         words = svg.tag(
             "text",
             cell.text,
