@@ -60,7 +60,7 @@ def test_shifted_clocks_give_the_same_verdicts(weeks: int) -> None:
 
 
 def test_a_time_zone_shifts_hours_alone() -> None:
-    """Tests that the same clock times are judged alike in any zone, and new rows by instants, whatever zone they have."""
+    """Tests that clock times are judged alike in any zone, and new rows by instants, whatever their zone."""
     naive, zoned = detector().fit(readings()), detector().fit(readings(zone="Asia/Kathmandu"))
     assert naive.anomaly_scores_.argmax() == zoned.anomaly_scores_.argmax()
     assert np.corrcoef(naive.anomaly_scores_, zoned.anomaly_scores_)[0, 1] > 0.8

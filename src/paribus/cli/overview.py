@@ -61,6 +61,9 @@ def print_overview(read: ReadTable, command: str, source: Source) -> None:
     if not print_command(advice, columns, command, source):
         print_words("\nAt least one column is needed as context, and another one as behavior.")
         return
+    left_out = [f"{plain(name)} ({one_line(why)})" for name, why in advice.left_out.items() if name != advice.id]
+    if left_out:
+        print_words(f"\nNot in it: {', '.join(left_out)}.")
     for alarm in advice.alarms:
         print_words(f"\nBeware: {one_line(alarm)}.")
     words = f"paribus context {file_as_typed(source.file)}"
