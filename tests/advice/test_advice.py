@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,7 @@ def test_the_answer_is_plain(days: dict[str, Any]) -> None:
 def test_any_table_gets_an_answer(kinds: list[str], n: int) -> None:
     """Tests that odd columns and tiny tables are no error."""
     rng = np.random.default_rng(n)
-    make = {
+    make: dict[str, Callable[[], Any]] = {
         "constant": lambda: np.ones(n),
         "missing": lambda: np.full(n, np.nan),
         "numbers": lambda: np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ def readings(start: str = "2024-03-04", zone: str | None = None, n: int = HOURS)
     return pd.DataFrame({"when": moments, "value": value, "other": rng.normal(size=n)})
 
 
-def detector(**parameters: object) -> ConditionalSurprise:
+def detector(**parameters: Any) -> ConditionalSurprise:
     return ConditionalSurprise(["when"], ["value", "other"], n_trees=16, **parameters)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from paribus.tables.column import Kind, is_missing
-from paribus.tables.table import ColumnKey, Columns, Contexts, Table, nearest_name
+from paribus.tables.table import Columns, Contexts, Table, nearest_name
 
 MAX_CONTEXTUAL = 65_535  # columns
 
@@ -29,7 +29,7 @@ class Roles:
 
 
 def assign_context(
-    table: Table, contextual: Columns | None, categorical: Columns | None, behavioral: Columns | None = None
+    table: Table, contextual: Contexts | None, categorical: Columns | None, behavioral: Columns | None = None
 ) -> tuple[list[int], frozenset[int]]:
     """The contextual columns (all if `contextual` is None), and which of them are categorical.
 
@@ -121,7 +121,7 @@ def assign_roles(
 
 
 def _assign_contexts(
-    table: Table, contextual: Mapping[ColumnKey, Columns], behavioral: Columns | None, categorical: Columns | None
+    table: Table, contextual: Mapping[Any, Columns], behavioral: Columns | None, categorical: Columns | None
 ) -> Roles:
     """The roles where each behavioral column has a context of its own."""
     if not contextual:
@@ -179,7 +179,7 @@ def find_like(table: Table, fitted: Table, positions: list[int]) -> list[int]:
     return positions
 
 
-def _as_list(columns: Columns) -> list[Any]:
+def _as_list(columns: Contexts) -> list[Any]:
     if isinstance(columns, str | int | np.integer):
         return [columns]
     # An iterator would be exhausted at the next fit.

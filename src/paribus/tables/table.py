@@ -15,7 +15,7 @@ from paribus.tables.column import Kind, is_missing, what_is
 
 ColumnKey: TypeAlias = str | int
 Columns: TypeAlias = ColumnKey | Sequence[ColumnKey]
-Contexts: TypeAlias = Columns | Mapping[ColumnKey, Columns]
+Contexts: TypeAlias = Columns | Mapping[str, Columns] | Mapping[int, Columns]
 """The contextual columns, or those of each behavioral column."""
 
 

@@ -261,13 +261,14 @@ def check_time_parts(option: Any, country: Any) -> None:
 
 def parts_wanted(option: Any, name: str) -> Parts:
     """What `time_parts` says of a column."""
-    return option.get(name, AUTO) if isinstance(option, Mapping) else option
+    wanted: Parts = option.get(name, AUTO) if isinstance(option, Mapping) else option
+    return wanted
 
 
 def _circle(turns: Floats) -> list[Floats]:
     angle = 2.0 * np.pi * turns
     # Plus zero: minus zero becomes zero, which it equals.
-    return [np.round(np.sin(angle), DECIMALS) + 0.0, np.round(np.cos(angle), DECIMALS) + 0.0]
+    return [np.asarray(np.round(each, DECIMALS) + 0.0, dtype=np.float64) for each in (np.sin(angle), np.cos(angle))]
 
 
 def _offset(zone: tzinfo, moment: float) -> float:

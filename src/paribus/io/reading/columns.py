@@ -286,7 +286,9 @@ def convert(raw: RawTable, name: str, cells: Cells, to: As) -> npt.NDArray[Any]:
         floats = [math.nan if _is_blank(cell) else number(cell) for cell in distinct]
         return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
     if to in (As.SIGNED, As.SIGNED_COMMAS, As.HOURS):
-        read = {As.SIGNED: _signed_point, As.SIGNED_COMMAS: _signed_comma, As.HOURS: hours}[to]
+        read: Callable[[Any], float | None] = hours
+        if to is not As.HOURS:
+            read = _signed_point if to is As.SIGNED else _signed_comma
         floats = [math.nan if _is_blank(cell) else read(cell) for cell in distinct]
         return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
     if to in (As.DMY, As.MDY, As.YMD):

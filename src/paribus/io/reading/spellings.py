@@ -110,8 +110,8 @@ def hours(text: str) -> float | None:
     if found := _DAYS.fullmatch(text):
         return int(found[1]) * 24.0 + int(found[2] or 0) + int(found[3] or 0) / 60.0 + float(found[4] or 0) / 3600.0
     if len(text) > 1 and (found := _ISO.fullmatch(text)) and any(found.groups()):
-        days, hour, minutes, seconds = (float(each or 0) for each in found.groups())
-        return days * 24.0 + hour + minutes / 60.0 + seconds / 3600.0
+        days, whole_hours, minutes, seconds = (float(each or 0) for each in found.groups())
+        return days * 24.0 + whole_hours + minutes / 60.0 + seconds / 3600.0
     total, end = 0.0, 0
     for part in _UNIT.finditer(text):
         if part.start() != end:
