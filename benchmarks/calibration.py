@@ -56,15 +56,15 @@ def clean_table(kind: str, n_rows: int, n_behavioral: int, seed: int) -> dict[st
 def _column(random: np.random.Generator, kind: str, level: Array, x: Array) -> Array:
     noise = random.normal(size=len(level))
     if kind == "heavy-tailed":
-        return level + 0.5 * random.standard_t(2, size=len(level))
+        return np.asarray(level + 0.5 * random.standard_t(2, size=len(level)))
     if kind == "skewed":
         return np.asarray(np.exp(0.5 * level + 0.7 * noise))
     if kind == "count":
-        return random.poisson(np.exp(0.5 * level + 1)).astype(np.float64)
+        return np.asarray(random.poisson(np.exp(0.5 * level + 1)), dtype=np.float64)
     if kind == "zero-inflated":
         return np.where(random.random(len(level)) < 0.6, 0.0, np.exp(0.4 * level + 0.5 * noise))
     if kind == "two-branched":
-        return np.where(random.random(len(level)) < 0.5, 1.0, -1.0) * (2 + np.abs(x)) + 0.2 * noise
+        return np.asarray(np.where(random.random(len(level)) < 0.5, 1.0, -1.0) * (2 + np.abs(x)) + 0.2 * noise)
     return np.asarray(level + 0.5 * noise)
 
 
@@ -74,7 +74,7 @@ def fit(table: Any, contextual: list[str], behavioral: list[str], categorical: l
 
 
 def measure_flags(sizes: dict[int, int], widths: list[int]) -> Iterator[dict[str, Any]]:
-    """The share of flagged rows of clean tables, fitted and new ones; `sizes` has the number of tables by their rows."""
+    """The share of flagged rows of clean tables, fitted and new ones; `sizes` has how many tables have so many rows."""
     for n_rows, n_tables in sizes.items():
         for kind in TABLE_KINDS:
             for n_behavioral in widths:

@@ -22,6 +22,7 @@
 #include "surprise/class_shares.hpp"
 #include "surprise/distributions.hpp"
 #include "surprise/evidence.hpp"
+#include "surprise/reference_rows.hpp"
 #include "surprise/table_forest.hpp"
 #include "surprise/whole_column.hpp"
 
@@ -350,12 +351,13 @@ public:
         require(n_sample >= 1 && 2 * n_sample <= n_usable, "n_sample: at least 1, and at most half the rows");
         require(n_pairs >= 1 && n_pairs <= 10000, "1 to 10,000 pairs");
         const nb::gil_scoped_release released;
-        samples_ = std::make_shared<paribus::TreeSamples>(
-            n_rows, usable.data(), originals ? originals->data() : nullptr, keys ? keys->data() : nullptr, n_pairs,
-            n_sample, seed, n_threads);
+        samples_ =
+            std::make_shared<paribus::TreeSamples>(n_rows, usable.data(), originals ? originals->data() : nullptr,
+                                                   keys ? keys->data() : nullptr, n_pairs, n_sample, seed, n_threads);
     }
 
-    static Samples stored(std::size_t n_rows, const Input<std::uint32_t, 1> &rows, const Input<std::uint32_t, 1> &ends) {
+    static Samples stored(std::size_t n_rows, const Input<std::uint32_t, 1> &rows,
+                          const Input<std::uint32_t, 1> &ends) {
         require(ends.shape(0) >= 2 && ends.shape(0) % 2 == 0 && ends.shape(0) <= 20000, "1 to 10,000 pairs");
         std::size_t begin = 0;
         for (std::size_t tree = 0; tree < ends.shape(0); ++tree) {
@@ -369,8 +371,7 @@ public:
         }
         require(begin == rows.shape(0), "ends: the last one is the end of the rows");
         Samples found;
-        found.samples_ =
-            std::make_shared<paribus::TreeSamples>(n_rows, rows.data(), ends.data(), ends.shape(0) / 2);
+        found.samples_ = std::make_shared<paribus::TreeSamples>(n_rows, rows.data(), ends.data(), ends.shape(0) / 2);
         return found;
     }
 
@@ -505,7 +506,8 @@ public:
         open();
     }
 
-    Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target, const Input<std::uint8_t, 1> &packed)
+    Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target,
+           const Input<std::uint8_t, 1> &packed)
         : kinds_(kinds.get()), samples_(samples.get()), target_(target), packed_(packed) {
         require(target.get()->n_rows() == samples_->n_rows(), "target and samples: of the same table");
         require(reinterpret_cast<std::uintptr_t>(packed_.data()) % alignof(std::uint64_t) == 0, "packed: aligned");
@@ -513,12 +515,13 @@ public:
     }
 
     Input<std::uint8_t, 1> packed() const { return packed_; }
+    const paribus::PackedForest &packed_forest() const { return *forest_; }
     void release() { grown_.reset(); }
 
     /// The forest in the form that suits so many rows.
     std::shared_ptr<const paribus::LeafFinder> get(std::size_t n_rows, std::size_t n_threads) const {
         if (grown_) return grown_;
-        if (n_rows < min_rows_to_unpack) return forest_;
+        if (n_rows < forest_->min_rows_to_unpack()) return forest_;
         return std::make_shared<paribus::TableForest>(*forest_, n_threads);
     }
 
@@ -606,9 +609,6 @@ public:
     }
 
 private:
-    // Below, to unpack the forest takes longer than to follow the rows through the packed one.
-    static constexpr std::size_t min_rows_to_unpack = 2000;
-
     void open() {
         forest_ = std::make_shared<paribus::PackedForest>(*kinds_, *samples_, *target_.get(), packed_.data(),
                                                           packed_.shape(0));
@@ -686,6 +686,66 @@ std::tuple<Output<double, 1>, Output<double, 2>> column_evidence(
     return {evidence, surprises};
 }
 
+Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothing &smoothing,
+                                   const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
+                                   const Input<double, 1> &levels, std::size_t n_threads) {
+    require(!views.empty(), "one view or more");
+    paribus::AskedRows asked = {};
+    std::vector<paribus::SmoothView> smooth;
+    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
+    for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
+        asked = forest->check(rows, fitted);
+        require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
+        require(share >= 0.0 && min_width > 0.0, "share: not below 0; least widths: above 0");
+        forests.push_back(forest->get(asked.n_rows, n_threads));
+        smooth.push_back({forests.back().get(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
+    }
+    const std::vector<double> wanted(levels.data(), levels.data() + levels.shape(0));
+    require(std::is_sorted(wanted.begin(), wanted.end()), "levels: ascending");
+    auto result = new_array<double, 2>({asked.n_rows, wanted.size()});
+    const nb::object nothing = nb::none();
+    const paribus::Tick tick = python_tick(nothing);
+    const nb::gil_scoped_release released;
+    paribus::find_smooth_quantiles(asked, smooth, smoothing.get(), wanted, result.data(), n_threads, tick);
+    return result;
+}
+
+using Counted = std::tuple<const Forest *, double>;
+
+std::tuple<Output<std::int64_t, 2>, Output<double, 2>, Output<double, 3>> reference_rows(
+    const std::vector<std::vector<Counted>> &features, const Input<double, 2> &fitted_rows,
+    const Input<double, 1> &ranges, const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
+    std::size_t n_reference, std::size_t n_threads) {
+    const std::size_t n_fitted = fitted_rows.shape(0), n_rows = rows.shape(0);
+    require(rows.shape(1) == fitted_rows.shape(1) && fitted.shape(0) == n_rows, "rows: [row][feature] as fitted");
+    require(ranges.shape(0) <= rows.shape(1), "ranges: one per contextual feature");
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        require(fitted.data()[i] < static_cast<std::int64_t>(n_fitted), "an unknown fitted row");
+    }
+    std::vector<std::vector<paribus::CountedForest>> counted;
+    for (const auto &each : features) {
+        counted.emplace_back();
+        for (const auto &[forest, share] : each) {
+            forest->check(rows, fitted);
+            require(forest->packed_forest().samples().n_rows() == n_fitted, "forests: of the same table");
+            counted.back().push_back({&forest->packed_forest(), share});
+        }
+    }
+    const paribus::ContextDistance distance = {
+        fitted_rows.data(), rows.shape(1), {ranges.data(), ranges.data() + ranges.shape(0)}};
+    auto positions = new_array<std::int64_t, 2>({n_rows, n_reference});
+    auto distances = new_array<double, 2>({n_rows, n_reference});
+    auto weights = new_array<double, 3>({n_rows, features.size(), n_reference});
+    const nb::object nothing = nb::none();
+    const paribus::Tick tick = python_tick(nothing);
+    {
+        const nb::gil_scoped_release released;
+        paribus::find_reference_rows({n_rows, rows.data(), fitted.data()}, counted, distance, n_fitted, n_reference,
+                                     positions.data(), distances.data(), weights.data(), n_threads, tick);
+    }
+    return {positions, distances, weights};
+}
+
 std::vector<std::string> kernel_names() {
     std::vector<std::string> names;
     for (const paribus::Kernel *kernel : paribus::available_kernels()) names.emplace_back(kernel->name);
@@ -723,7 +783,8 @@ NB_MODULE(_core, m) {
     nb::class_<RowFinder>(m, "RowIndex", "Finds rows of a table by their values: [row][feature].")
         .def(nb::init<const Input<double, 2> &, const std::optional<Input<std::uint32_t, 1>> &>(), "rows"_a,
              "order"_a = nb::none())
-        .def("order", &RowFinder::order, "The rows in the order of their hashes, from which the index can be made again.")
+        .def("order", &RowFinder::order,
+             "The rows in the order of their hashes, from which the index can be made again.")
         .def("find", &RowFinder::find, "rows"_a, "For each row, the first one of the table that equals it, or -1.")
         .def("find_all", &RowFinder::find_all, "For each row of the table, the first one that equals it.");
 
@@ -793,6 +854,14 @@ NB_MODULE(_core, m) {
         "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; and minus the "
         "logarithm of its density in each view, [row][view]. A view is a forest, what to add to its values by row, its "
         "share, the least kernel width, and the least deviation.");
+
+    m.def("column_quantiles", &column_quantiles, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "levels"_a,
+          "n_threads"_a = 1, "The quantiles of the smooth distributions of rows at some levels: [row][level].");
+
+    m.def("reference_rows", &reference_rows, "features"_a, "fitted_rows"_a, "ranges"_a, "rows"_a, "fitted"_a,
+          "n_reference"_a, "n_threads"_a = 1,
+          "The fitted rows that share most leaves with rows, nearest first, -1 where there are fewer; their distances; "
+          "and how much each counts, [row][feature][reference row]. A feature is a list of forests and their shares.");
 
     m.def(
         "column_surprises",

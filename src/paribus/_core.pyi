@@ -3,7 +3,7 @@ The compiled part of paribus: the engine of QCAD, and forests over whole tables.
 """
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -32,20 +32,81 @@ class QcadEngine:
     def neighbors(self, context: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], excluded: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """Fitted rows, nearest first, and their distances."""
 
-class FeatureTable:
-    """A table that forests grow over: [feature][row]."""
+class RowIndex:
+    """Finds rows of a table by their values: [row][feature]."""
 
-    def __init__(self, columns: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
 
-    def match(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    def order(self) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
         """
-        For each row, the first fitted row that equals it in all features, or -1.
+        The rows in the order of their hashes, from which the index can be made again.
+        """
+
+    def find(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+        """For each row, the first one of the table that equals it, or -1."""
+
+    def find_all(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+        """For each row of the table, the first one that equals it."""
+
+class FeatureKinds:
+    """Which features are categorical, and the bins of their categories."""
+
+    def __init__(self, categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], bins: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]]) -> None: ...
+
+    def bins(self) -> list[Annotated[NDArray[numpy.uint8], dict(shape=(None,))]]:
+        """By feature, the bin of each category's code; empty for numbers."""
+
+class FeatureTable:
+    """A table that forests grow over: [row][feature]."""
+
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def kinds(self) -> FeatureKinds:
+        """What forests have to know about the features later."""
+
+class Samples:
+    """The samples of pairs of trees, which have no row in common."""
+
+    def __init__(self, usable: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], originals: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, n_pairs: int, n_sample: int, seed: int, n_threads: int = 1, keys: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None) -> None: ...
+
+    @staticmethod
+    def stored(n_rows: int, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Samples:
+        """The same again from what `arrays` gave."""
+
+    def arrays(self) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,))], Annotated[NDArray[numpy.uint32], dict(shape=(None,))]]:
+        """The rows of one sample after the other, and where each ends."""
+
+class Target:
+    """The target of a forest: a column, or its distances from a trend."""
+
+    @overload
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], column: int, low: float, high: float) -> None: ...
+
+    @overload
+    def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], column: int, low: float, high: float, constant: float, parts: Sequence[tuple[int, float, float, float, float, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None]], seen: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], divisors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], lowest: float, highest: float) -> None: ...
+
+    def values(self) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """By row; NaN where it is missing."""
+
+    def centers(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+        """
+        What the trend expects of rows; of fitted ones as if they had not been seen.
         """
 
 class Forest:
     """A forest over all rows of a table, for one target."""
 
-    def __init__(self, table: FeatureTable, target: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], max_features: int, min_samples_leaf: int, n_pairs: int, n_sample: int, seed: int, originals: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, n_threads: int = 1, progress: object | None = None) -> None: ...
+    @overload
+    def __init__(self, table: FeatureTable, samples: Samples, target: Target, features: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], max_features: int, min_samples_leaf: int, seed: int, n_threads: int = 1, progress: object | None = None) -> None: ...
+
+    @overload
+    def __init__(self, kinds: FeatureKinds, samples: Samples, target: Target, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def packed(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]:
+        """The forest as bytes."""
+
+    def release(self) -> None:
+        """Keeps the packed form only."""
 
     def deviations(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """The mean absolute deviation of the target in each row's distribution."""
@@ -84,9 +145,27 @@ def column_evidence(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float6
     Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; and minus the logarithm of its density in each view, [row][view]. A view is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.
     """
 
+def column_quantiles(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    The quantiles of the smooth distributions of rows at some levels: [row][level].
+    """
+
+def reference_rows(features: Sequence[Sequence[tuple[Forest, float]]], fitted_rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ranges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_reference: int, n_threads: int = 1) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
+    """
+    The fitted rows that share most leaves with rows, nearest first, -1 where there are fewer; their distances; and how much each counts, [row][feature][reference row]. A feature is a list of forests and their shares.
+    """
+
 def column_surprises(atoms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_own: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is one.
+    """
+
+def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
+    """A checksum that finds damage, at several gigabytes per second."""
+
+def check_rows(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_number: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_codes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float) -> tuple[bool, bool]:
+    """
+    Whether all numbers are within range and all categories codes; and whether all NaN are quiet and positive.
     """
 
 def kernel() -> str:

@@ -60,6 +60,24 @@ def test_tables_that_are_not_in_memory_are_fitted_and_scored(open_table: Callabl
         np.testing.assert_array_equal(mine, theirs)
 
 
+def test_the_highest_rows_are_explained(open_table: Callable[[], Any]) -> None:
+    """Tests that the highest scores of all batches are explained, by their positions in the table."""
+    found, expected = FITTED.explain_all(5, rows=open_table()), FITTED.explain_all(5, rows=TABLE)
+    assert [(each.row, each.score, str(each)) for each in found] == [
+        (each.row, each.score, str(each)) for each in expected
+    ]
+
+
+def test_one_bar_moves_over_all_batches() -> None:
+    """Tests that progress is that of the whole table, and that the parameter stays what it was."""
+    seen: list[tuple[int, int]] = []
+    found = detector(progress=lambda done, total: seen.append((done, total))).fit(TABLE)
+    seen.clear()
+    found.anomaly_score(pa.Table.from_pandas(TABLE).to_reader(60))
+    assert [done for done, _ in seen] == [60, 120, 180, 200]
+    assert callable(found.progress)
+
+
 def test_qcad_takes_them_too(open_table: Callable[[], Any]) -> None:
     """Tests that QCAD fits and scores a table that is not in memory."""
     expected = QCAD(CONTEXT, BEHAVIOR, n_trees=4).fit(TABLE)
@@ -69,9 +87,8 @@ def test_qcad_takes_them_too(open_table: Callable[[], Any]) -> None:
 
 def test_a_larger_table_is_sampled_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the detector is fitted to a sample, warns about it, and scores all rows, in any order and batch."""
-    monkeypatch.setattr(
-        row_sample.sample_rows, "__kwdefaults__", row_sample.sample_rows.__kwdefaults__ | {"n_rows": 80}
-    )
+    assert row_sample.sample_rows.__kwdefaults__ is not None
+    monkeypatch.setitem(row_sample.sample_rows.__kwdefaults__, "n_rows", 80)
     table = pa.Table.from_pandas(TABLE, preserve_index=False)
     shuffled = np.random.default_rng(0).permutation(len(TABLE))
     scores = []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
 import sqlite3
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -17,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paribus.io.duck import connect, interruptible
 from paribus.io.reading import TextOptions, Wanted, open_stream, raw, read
 
 # Cells of all kinds, also those that make a column change its kind in the last line.
@@ -184,3 +188,29 @@ def test_damage_in_a_later_batch_names_its_line(tmp_path: Path) -> None:
     path.write_text("a,b\n" + "1,2\n" * 10 + "1,2,3\n")
     with ExitStack() as stack, pytest.raises(ValueError, match=r"t.csv, line 12: it has 3 values and the first line 2"):
         open_stream(str(path), stack)
+
+
+def test_long_statements_end_with_a_signal() -> None:
+    """Tests that what a signal's handler raises ends a statement of DuckDB at once, and is raised."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        with connect() as connection:
+            rows = connection.sql("SELECT sum(sqrt(a.range * b.range)) FROM range(10000000) a, range(10000000) b")
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            start = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                interruptible(connection, rows.fetchall)
+            assert time.monotonic() - start < 30
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_errors_of_statements_are_raised() -> None:
+    """Tests that an error in the thread is the error of the caller."""
+    with connect() as connection, pytest.raises(duckdb.Error):
+        interruptible(connection, lambda: connection.sql("SELECT 1 / 'x'").fetchall())

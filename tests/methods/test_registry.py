@@ -154,4 +154,4 @@ def test_the_command_line_offers_a_new_method(tmp_path: Path, days: Path) -> Non
     assert "--n-trees is for --method" in refused[2]
     assert fitted[0] == 0, fitted[2]
     assert scored[0] == 0, scored[2]
-    assert (tmp_path / "scores.csv").read_text().startswith("row,score,rank,label,partial_temperature")
+    assert (tmp_path / "scores.csv").read_text().startswith("row,score,p_value,rank,label,")

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paribus import _core
-from paribus._core import FeatureTable, Forest
+from paribus._core import FeatureTable, Forest, Samples
 from tests.oracles import forest as oracle
 from tests.oracles.forest import student
-from tests.support.forests import grow_forest
+from tests.support.forests import grow_forest, make_target
 
 Array = np.ndarray[Any, Any]
 
@@ -276,3 +276,87 @@ def test_wrong_rows_are_refused() -> None:
     columns[3, 0] = -1.0
     with pytest.raises(ValueError, match="no code"):
         FeatureTable(np.ascontiguousarray(columns.T), categorical)
+
+
+def test_large_leaves_are_represented_by_evenly_spaced_rows() -> None:
+    """Tests that a leaf of more than 256 rows counts 256 of them, at even levels of the target."""
+    random = np.random.default_rng(0)
+    codes = random.integers(2, size=(1, 6000)).astype(float)
+    target = random.permutation(6000).astype(float)
+    target[codes[0] == 1] += 100_000.0
+    forest = make_forest(codes, np.ones(1, dtype=np.uint8), target, n_pairs=1, min_samples_leaf=1200)
+    for code in (0.0, 1.0):
+        weights = forest.weights(np.array([code]), -1)
+        counted = np.flatnonzero(weights)
+        assert len(counted) == 256
+        np.testing.assert_allclose(weights[counted], 1 / 256)
+        levels = np.searchsorted(np.sort(target[codes[0] == code]), np.sort(target[counted])) / (codes[0] == code).sum()
+        np.testing.assert_allclose(levels, (np.arange(256) + 0.5) / 256, atol=0.03)
+
+
+@pytest.mark.parametrize("n_values", [None, 6])
+def test_packed_and_unpacked_forests_give_the_same_bits(n_values: int | None) -> None:
+    """Tests a forest as it grew, packed, unpacked again, and from its bytes, for rows with and without gaps."""
+    columns, categorical, target = make_table(6, 900, n_values)
+    columns[0] = 1e15 + np.arange(900)
+    rows, fitted = np.ascontiguousarray(columns.T), np.where(np.arange(900) % 3 == 0, -1, np.arange(900))
+    forest = make_forest(columns, categorical, target)
+    grown = forest.surprises(rows, fitted, target, 0.5, 1.0)
+    forest.release()
+    np.testing.assert_array_equal(forest.surprises(rows, fitted, target, 0.5, 1.0), grown)
+    few = [forest.surprises(rows[i : i + 1], fitted[i : i + 1], target[i : i + 1], 0.5, 1.0)[0] for i in range(900)]
+    np.testing.assert_array_equal(few, grown)
+
+
+def stored(columns: Array, categorical: Array, target: Array) -> tuple[Forest, Any]:
+    """A forest, and a function that opens other bytes in its place."""
+    table = FeatureTable(np.ascontiguousarray(columns.T), categorical)
+    samples = Samples((~np.isnan(target)).astype(np.uint8), None, 1, len(target) // 2, 0)
+    features = np.arange(len(columns), dtype=np.uint16)
+    forest = Forest(table, samples, make_target(target), features, len(columns), 3, 0)
+    again = Samples.stored(len(target), *samples.arrays())
+    return forest, lambda packed: Forest(table.kinds(), again, make_target(target), packed)
+
+
+def test_no_byte_of_a_forest_can_be_changed() -> None:
+    """Tests a bit of each byte of a small forest, and bytes that are cut off: refused, or the same answers."""
+    columns, categorical, target = make_table(7, 40)
+    forest, reopen = stored(columns, categorical, target)
+    rows, fitted = np.ascontiguousarray(columns.T), np.full(40, -1)
+    packed = forest.packed()
+    expected = forest.deviations(rows, fitted)
+    np.testing.assert_array_equal(reopen(packed.copy()).deviations(rows, fitted), expected)
+    for place in range(len(packed)):
+        changed = packed.copy()
+        changed[place] ^= 1 << (place % 8)
+        try:
+            found = reopen(changed).deviations(rows, fitted)
+        except ValueError:
+            continue
+        np.testing.assert_array_equal(found, expected)
+    for length in range(0, len(packed), 8):
+        with pytest.raises(ValueError, match="damaged"):
+            reopen(packed[:length].copy()).deviations(rows, np.arange(40))
+
+
+def test_forests_that_were_made_by_hand_do_no_harm() -> None:
+    """Tests trees with any numbers in them and right checksums: refused, or answered, but never out of bounds."""
+    columns, categorical, target = make_table(8, 40)
+    forest, reopen = stored(columns, categorical, target)
+    rows, packed = np.ascontiguousarray(columns.T), forest.packed()
+    directory = 40 + 8
+    begin, size, _ = packed[directory : directory + 24].view(np.uint64)
+    described = directory + 2 * 24
+    random, refused = np.random.default_rng(0), 0
+    for _ in range(2000):
+        changed = packed.copy()
+        place = int(begin) + int(random.integers(int(size)))
+        changed[place] = random.integers(256)
+        tree = changed[int(begin) : int(begin + size)]
+        changed[directory + 16 : directory + 24] = np.array([_core.checksum(tree)], dtype=np.uint64).view(np.uint8)
+        changed[:8] = np.array([_core.checksum(changed[8:described].copy())], dtype=np.uint64).view(np.uint8)
+        try:
+            reopen(changed).deviations(rows, np.full(40, -1))
+        except ValueError:
+            refused += 1
+    assert refused > 500

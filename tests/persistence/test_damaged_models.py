@@ -198,7 +198,8 @@ def test_absurd_arrays_are_errors(model: Path, saved: bytes) -> None:
     bad_ends[3] = 10**12
     cases: dict[str, Any] = {
         "rows": [
-            bad_code, huge, half, rows[:, :2], rows[:5], rows.astype(np.float32), rows.ravel(), np.full_like(rows, np.inf),
+            bad_code, huge, half, rows[:, :2], rows[:5], rows.astype(np.float32), rows.ravel(),
+            np.full_like(rows, np.inf),
         ],
         "tie_order": [ties * 0, ties + 1, ties.astype(np.int64)],
         "multiplicities": [
@@ -458,3 +459,37 @@ def test_overlapping_parts_are_errors(model: Path) -> None:
     model.write_bytes(bytes(data[: data.index(b"PK\x05\x06")]) + more + bytes(end))
     with pytest.raises(ValueError, match=r"the parts are larger than the file"):
         load(model)
+
+
+@pytest.mark.parametrize("min_mapped_size", [0, 2**30], ids=["mapped", "read"])
+def test_no_byte_of_a_model_can_be_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_mapped_size: int
+) -> None:
+    """Tests bits all over a small model: it is refused when it is opened or used, or it gives the same answers.
+
+    `PARIBUS_EVERY_BYTE=1` tests every byte, which takes minutes.
+    """
+    monkeypatch.setattr("paribus.persistence.archive.MIN_MAPPED_SIZE", min_mapped_size)
+    path = tmp_path / "m.paribus"
+    table = {"x": np.arange(14.0), "y": np.arange(14.0) ** 2 % 11}
+    detector = ConditionalSurprise(["x"], ["y"], n_trees=2, n_jobs=1).fit(table)
+    detector.save(path)
+    saved = path.read_bytes()
+    new = {"x": np.array([3.5, np.nan]), "y": np.array([20.0, 1.0])}
+    expected = detector.anomaly_score(new)
+    step = 1 if os.environ.get("PARIBUS_EVERY_BYTE") else 23
+    for place in range(0, len(saved), step):
+        damaged = bytearray(saved)
+        damaged[place] ^= 1 << (place // step % 8)
+        # A new file, since a mapped one must not change.
+        path.unlink()
+        path.write_bytes(damaged)
+        try:
+            loaded = load(path)
+            found, scores = loaded.anomaly_score(new), loaded.anomaly_scores_
+            rows = loaded._fitted.table.original.values(1)
+        except ValueError:
+            continue
+        assert same(found, expected)
+        assert same(scores, detector.anomaly_scores_)
+        assert same(rows, table["y"])

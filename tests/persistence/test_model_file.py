@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -205,3 +206,20 @@ def test_columns_are_stored_without_loss(values: list[Any]) -> None:
     column[:] = values
     back = unpack("c", pack("c", column), len(values)).tolist()
     assert [None if value != value else value for value in back] == values
+
+
+@for_both
+def test_a_mapped_model_gives_the_same_results(
+    make: DetectorClass, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests a file that is mapped into memory, as large ones are, and that it can be pickled and saved again."""
+    table = wide_table()
+    detector = quick(make, [*CONTEXT, "when", "weekend"], BEHAVIOR).fit(table)
+    detector.save(tmp_path / "m.paribus")
+    monkeypatch.setattr("paribus.persistence.archive.MIN_MAPPED_SIZE", 0)
+    loaded = load(tmp_path / "m.paribus")
+    assert "anomaly_scores_" not in vars(loaded)
+    check_same_results(detector, loaded, table)
+    check_same_results(detector, pickle.loads(pickle.dumps(loaded)), table)
+    loaded.save(tmp_path / "again.paribus")
+    assert (tmp_path / "again.paribus").read_bytes() == (tmp_path / "m.paribus").read_bytes()

@@ -14,7 +14,7 @@ from paribus._common.text import counted
 from paribus._common.untrusted import Fields, floats_of
 from paribus.detectors.base import ContextualDetector
 from paribus.methods.fitted import Fitted
-from paribus.methods.interface import Arrays, Judged, Method, RowBatch, RowFindings
+from paribus.methods.interface import Arrays, Judged, Method, RowBatch, RowFindings, StoredArrays
 from paribus.methods.registry import Entry
 from paribus.methods.scores import mean_score, ranked_p_values, tukey_threshold
 from paribus.tables.encoded_table import EncodedTable, encode_table
@@ -70,7 +70,7 @@ def pack(state: ToyState) -> tuple[dict[str, Any], Arrays]:
     return {}, {"means": state.means, "deviations": state.deviations}
 
 
-def unpack(header: Fields, arrays: Arrays, table: EncodedTable) -> ToyState:
+def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> ToyState:
     shape = (table.all_behavior.shape[1],)
     return ToyState(floats_of(arrays, "means", shape), floats_of(arrays, "deviations", shape))
 

@@ -92,7 +92,8 @@ std::int64_t RowIndex::find(const double *first, std::size_t n_first, const doub
 
 void RowIndex::find_all(std::int64_t *found) const {
     const auto equal = [&](std::uint32_t a, std::uint32_t b) {
-        return std::all_of(columns_.begin(), columns_.end(), [&](const Strided &each) { return same(each[a], each[b]); });
+        return std::all_of(columns_.begin(), columns_.end(),
+                           [&](const Strided &each) { return same(each[a], each[b]); });
     };
     std::uint64_t last_hash = 0;
     std::size_t begin = 0;

@@ -20,8 +20,8 @@ public:
     /// @param columns each has one value per row, and must outlive the index
     RowIndex(std::size_t n_rows, std::vector<Strided> columns);
 
-    /// The same from what `order()` gave, which must outlive the index. Its numbers must be below `n_rows`. If it is not
-    /// the right one, rows may not be found.
+    /// The same from what `order()` gave, which must outlive the index. Its numbers must be below `n_rows`. If it is
+    /// not the right one, rows may not be found.
     RowIndex(std::size_t n_rows, std::vector<Strided> columns, const std::uint32_t *order);
 
     RowIndex(const RowIndex &) = delete;

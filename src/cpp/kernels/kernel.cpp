@@ -16,6 +16,8 @@
     double student_sum(const WeightedSteps &, double, double);                                                    \
     void student_sums(const float *, const float *, const float *, std::size_t, const float *, std::size_t,       \
                       float *);                                                                                   \
+    void student_shares(const float *, const float *, const float *, std::size_t, const float *, std::size_t,     \
+                        float *);                                                                                 \
     double student_sum(const double *, std::size_t, double, double);                                              \
     constexpr Kernel kernel = {#build,                                                                            \
                                gower_distances,                                                                   \
@@ -25,6 +27,7 @@
                                mean_deviation,                                                                    \
                                student_sum,                                                                       \
                                student_sums,                                                                      \
+                               student_shares,                                                                    \
                                student_sum};                                                                      \
     }
 

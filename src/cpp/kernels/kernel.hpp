@@ -19,6 +19,8 @@ struct Kernel {
     double (*mean_deviation)(const WeightedSteps &);
     double (*student_sum)(const WeightedSteps &, double, double);
     void (*student_sums)(const float *, const float *, const float *, std::size_t, const float *, std::size_t, float *);
+    void (*student_shares)(const float *, const float *, const float *, std::size_t, const float *, std::size_t,
+                           float *);
     double (*student_sum_of_values)(const double *, std::size_t, double, double);
 };
 

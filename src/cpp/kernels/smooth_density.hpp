@@ -35,6 +35,11 @@ double student_sum(const WeightedSteps &distribution, double at, double scale);
 void student_sums(const float *atoms, const float *inverse_widths, const float *weights, std::size_t n, const float *at,
                   std::size_t n_at, float *sums);
 
+/// The same with the cumulative distribution in place of the density: the share below each place, times the sum of the
+/// weights.
+void student_shares(const float *atoms, const float *inverse_widths, const float *weights, std::size_t n,
+                    const float *at, std::size_t n_at, float *shares);
+
 /// The sum of the densities of Student's t around values with a weight of 1 each, to full precision.
 double student_sum(const double *values, std::size_t n, double at, double scale);
 

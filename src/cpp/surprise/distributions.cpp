@@ -63,8 +63,7 @@ WeightedSteps Distribution::gather(const LeafFinder &forest, std::int64_t fitted
     const std::size_t n_pairs = forest.n_pairs();
     for (std::size_t pair = 0; pair < n_pairs; ++pair) {
         const TableTree::Leaf &leaf = leaves[pair * stride];
-        add(forest.members(pair, fitted, leaf, scratch), leaf.n_rows,
-            1.0f / static_cast<float>(leaf.n_rows * n_pairs));
+        add(forest.members(pair, fitted, leaf, scratch), leaf.n_rows, 1.0f / static_cast<float>(leaf.n_rows * n_pairs));
     }
     const std::size_t n_lots = (n_ + WeightedSteps::lot - 1) / WeightedSteps::lot;
     std::fill(steps_.data() + n_, steps_.data() + n_lots * WeightedSteps::lot, steps_[0]);
@@ -87,14 +86,13 @@ void for_each_block(std::size_t n_rows, std::size_t n_threads, const Tick &on_ti
                     const std::function<std::function<void(std::size_t, std::size_t)>()> &make_work) {
     // Several blocks for each thread, if there are rows for them.
     const std::size_t size = std::clamp<std::size_t>((n_rows + 2 * n_threads - 1) / (2 * n_threads), 1, rows_per_block);
-    for_each_item(
-        (n_rows + size - 1) / size, n_threads,
-        [&](const std::atomic<bool> &) -> std::function<void(std::size_t)> {
-            return [work = make_work(), n_rows, size](std::size_t block) {
-                work(block * size, std::min((block + 1) * size, n_rows));
-            };
-        },
-        [&](std::size_t n_done) { on_tick(std::min(n_done * size, n_rows)); });
+    for_each_item((n_rows + size - 1) / size, n_threads,
+                  [&](const std::atomic<bool> &) -> std::function<void(std::size_t)> {
+                      return [work = make_work(), n_rows, size](std::size_t block) {
+                          work(block * size, std::min((block + 1) * size, n_rows));
+                      };
+                  },
+                  [&](std::size_t n_done) { on_tick(std::min(n_done * size, n_rows)); });
 }
 
 void find_deviations(const AskedRows &rows, const LeafFinder &forest, double *deviations, std::size_t n_threads,

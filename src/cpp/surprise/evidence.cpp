@@ -20,6 +20,11 @@ constexpr std::size_t lot = WeightedSteps::lot;
 // Densities whose logarithms differ by less are the same: that of a value which many rows share, and that of theirs.
 constexpr double rounding = 1e-5;
 const double sqrt_of_degrees = std::sqrt(3.0);
+// Where a cumulative distribution is evaluated, in kernel widths around no more atoms than that.
+constexpr float steps[] = {-16.0f, -8.0f, -4.0f, -2.0f, -1.0f, -0.5f, 0.0f, 0.5f, 1.0f, 2.0f, 4.0f, 8.0f, 16.0f};
+constexpr std::size_t max_step_atoms = 32;
+// Beyond, numbers end.
+constexpr double max_exponent = 600.0;
 
 /// The value that stands for a leaf: the order statistic at a level of its own for each tree.
 std::int32_t order_statistic(const std::int32_t *members, std::size_t n, std::size_t pair, std::size_t n_pairs) {
@@ -41,6 +46,7 @@ public:
         places_.resize(n_atoms_ + 1);
         densities_.resize(n_atoms_ + 1);
         order_.resize(n_atoms_);
+        by_place_.resize(n_atoms_);
     }
 
     /// @param leaves [view] of [pair], `stride` apart
@@ -68,7 +74,67 @@ public:
         return tail(n_places, log_density(at, unit, densities_[n_places]));
     }
 
+    /// The quantiles of the row at some levels.
+    void quantiles(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves, std::size_t stride,
+                   const std::vector<LeafFinder::Scratch> &found, const std::vector<double> &levels,
+                   double *quantiles) {
+        const double unit = collect_around_middle(row, fitted, leaves, stride, found);
+        const double origin = exact_[0];
+        // Kernels are in units of the peak, which is higher for the narrow ones; here, each counts its share.
+        for (std::size_t i = 0; i < n_atoms_; ++i) {
+            atoms_[i] = static_cast<float>((exact_[i] - origin) / unit);
+            weights_[i] /= static_cast<float>(sqrt_of_degrees) * inverse_widths_[i];
+        }
+        sorted_.assign(atoms_.begin(), atoms_.begin() + static_cast<std::ptrdiff_t>(n_atoms_));
+        for (std::size_t i = 0; i < n_atoms_; ++i) by_place_[i] = static_cast<std::uint32_t>(i);
+        std::sort(by_place_.begin(), by_place_.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return sorted_[a] < sorted_[b] || (sorted_[a] == sorted_[b] && a < b);
+        });
+        points_.clear();
+        const std::size_t every = (n_atoms_ + max_step_atoms - 1) / max_step_atoms;
+        for (std::size_t i = 0; i < n_atoms_; i += every) {
+            const std::uint32_t atom = by_place_[i];
+            const float width = 1.0f / (static_cast<float>(sqrt_of_degrees) * inverse_widths_[atom]);
+            for (const float step : steps) points_.push_back(atoms_[atom] + width * step);
+        }
+        std::sort(points_.begin(), points_.end());
+        reached_.resize(points_.size());
+        kernel_.student_shares(atoms_.data(), inverse_widths_.data(), weights_.data(), atoms_.size(), points_.data(),
+                               points_.size(), reached_.data());
+        std::size_t place = 0;
+        for (std::size_t level = 0; level < levels.size(); ++level) {
+            while (place + 1 < points_.size() && static_cast<double>(reached_[place + 1]) <= levels[level]) ++place;
+            double at = points_[place];
+            const double low = reached_[place];
+            if (place + 1 < points_.size() && levels[level] > low) {
+                const double share = (levels[level] - low) / (static_cast<double>(reached_[place + 1]) - low);
+                at += share * (static_cast<double>(points_[place + 1]) - at);
+            }
+            quantiles[level] = parameters_.shape.inverse(origin + at * unit);
+        }
+    }
+
 private:
+    /// As `collect`, where values lie as close as in the middle of the distribution.
+    double collect_around_middle(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves,
+                                 std::size_t stride, const std::vector<LeafFinder::Scratch> &found) {
+        middle_.clear();
+        for (std::size_t v = 0; v < views_.size(); ++v) {
+            const SmoothView &view = views_[v];
+            const double center = view.centers == nullptr ? 0.0 : view.centers[row];
+            for (std::size_t pair = 0; pair < view.forest->n_pairs(); ++pair) {
+                const TableTree::Leaf &leaf = leaves[v][pair * stride];
+                const std::int32_t *members = view.forest->members(pair, fitted, leaf, found[v]);
+                const std::int32_t step = order_statistic(members, leaf.n_rows, pair, view.forest->n_pairs());
+                middle_.push_back(center + view.forest->grid().value_at(step));
+            }
+        }
+        std::sort(middle_.begin(), middle_.end());
+        const std::size_t half = middle_.size() / 2;
+        const double middle = middle_.size() % 2 != 0 ? middle_[half] : 0.5 * (middle_[half - 1] + middle_[half]);
+        return collect(row, fitted, leaves, stride, found, parameters_.resolution * parameters_.shape.slope(middle));
+    }
+
     /// Fills in atoms, and widths and weights in units of the first view's kernel width, which is returned.
     double collect(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves, std::size_t stride,
                    const std::vector<LeafFinder::Scratch> &found, double finest) {
@@ -139,6 +205,9 @@ private:
     std::vector<double> exact_;
     std::vector<float> atoms_, inverse_widths_, weights_, places_, densities_;
     std::vector<std::pair<float, double>> order_;
+    std::vector<float> sorted_, points_, reached_;
+    std::vector<double> middle_;
+    std::vector<std::uint32_t> by_place_;
 };
 
 }  // namespace
@@ -164,6 +233,49 @@ double ColumnShape::slope(double value) const {
         default:
             return 1.0;
     }
+}
+
+double ColumnShape::inverse(double transformed) const {
+    switch (kind) {
+        case Kind::inverse_sinh:
+            return center + unit * std::sinh(std::clamp(transformed, -max_exponent, max_exponent));
+        case Kind::logarithm: {
+            const double start = std::log(0.5 * unit);
+            const double below = unit * std::min(transformed - start, 0.0) / 2.0;
+            return std::exp(std::clamp(transformed, start, max_exponent)) - unit + below;
+        }
+        default:
+            return transformed;
+    }
+}
+
+void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> &views,
+                           const EvidenceParameters &parameters, const std::vector<double> &levels, double *quantiles,
+                           std::size_t n_threads, const Tick &on_tick) {
+    struct Scratch {
+        std::vector<LeafFinder::Scratch> finding;
+        std::vector<std::vector<TableTree::Leaf>> leaves;
+        RowEvidence row_evidence;
+    };
+    const std::size_t n_views = views.size();
+    for_each_block(rows.n_rows, n_threads, on_tick, [&] {
+        auto scratch = std::make_shared<Scratch>(Scratch{{}, {}, RowEvidence(views, parameters)});
+        scratch->finding.resize(n_views);
+        for (const SmoothView &view : views) {
+            scratch->leaves.emplace_back(view.forest->n_pairs() * std::min(rows.n_rows, rows_per_block));
+        }
+        return [&, scratch](std::size_t begin, std::size_t end) {
+            for (std::size_t v = 0; v < n_views; ++v) {
+                views[v].forest->find_leaves(rows, begin, end, scratch->finding[v], scratch->leaves[v].data());
+            }
+            std::vector<const TableTree::Leaf *> leaves(n_views);
+            for (std::size_t row = begin; row < end; ++row) {
+                for (std::size_t v = 0; v < n_views; ++v) leaves[v] = scratch->leaves[v].data() + row - begin;
+                scratch->row_evidence.quantiles(row, rows.fitted[row], leaves.data(), end - begin, scratch->finding,
+                                                levels, quantiles + row * levels.size());
+            }
+        };
+    });
 }
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
@@ -206,8 +318,8 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
                     const double per_unit = view.forest->grid().steps_per_unit;
                     const double scale = parameters.surprise_width *
                                          std::max(with.mean_deviation(distribution), view.min_deviation * per_unit);
-                    surprises[row * n_views + v] =
-                        surprise(with.student_sum(distribution, view.forest->grid().place_of(away), scale), scale / per_unit);
+                    surprises[row * n_views + v] = surprise(
+                        with.student_sum(distribution, view.forest->grid().place_of(away), scale), scale / per_unit);
                 }
                 evidence[row] = scratch->row_evidence.evidence(row, rows.fitted[row], value, leaves.data(), stride,
                                                                scratch->finding);

@@ -15,6 +15,8 @@ struct ColumnShape {
     double transformed(double value) const;
     /// The derivative of `transformed`.
     double slope(double value) const;
+    /// The value again.
+    double inverse(double transformed) const;
 };
 
 /// One view of a column given others: a forest, and how its distributions are smoothed.
@@ -49,6 +51,13 @@ struct EvidenceParameters {
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, std::size_t n_threads,
                    const Tick &on_tick);
+
+/// The quantiles of each row's smooth distribution, the mixture of the views: [row][level].
+///
+/// @param levels ascending, between 0 and 1
+void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> &views,
+                           const EvidenceParameters &parameters, const std::vector<double> &levels, double *quantiles,
+                           std::size_t n_threads, const Tick &on_tick);
 
 /// Values that represent the distribution of each row, all alike: [row][n_pairs]. From each tree an order statistic of
 /// the row's leaf, at levels that are evenly spaced over the trees.

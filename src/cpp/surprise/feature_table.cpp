@@ -77,8 +77,7 @@ std::vector<std::uint8_t> bin_categories(FeatureTable::Column &column, std::size
     column.bins.resize(n_rows);
     for (std::size_t row = 0; row < n_rows; ++row) {
         const double value = column.values[row];
-        column.bins[row] =
-            std::isnan(value) ? FeatureTable::missing_bin : bin_of_code[static_cast<std::size_t>(value)];
+        column.bins[row] = std::isnan(value) ? FeatureTable::missing_bin : bin_of_code[static_cast<std::size_t>(value)];
     }
     return bin_of_code;
 }

@@ -31,7 +31,8 @@ public:
         FeatureKind kind;
         /// By row: the value; a category is its code, 0, 1, ...; NaN where there is none.
         Strided values;
-        /// By row: the place of the value among the distinct ones. Unspecified where it is missing; none for categories.
+        /// By row: the place of the value among the distinct ones. Unspecified where it is missing; none for
+        /// categories.
         std::vector<std::uint32_t> ranks;
         std::size_t n_distinct;
         /// By row. Those of numbers ascend with the value. The rarest categories share one if there are too many.

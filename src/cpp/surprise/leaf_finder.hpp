@@ -24,8 +24,8 @@ struct AskedRows {
 
 /// A forest over the whole table for one target, as far as it can be asked about rows.
 ///
-/// Of each pair of trees, the one that has not seen a row is asked. It says that the target is one of those in the row's
-/// leaf, each as likely as the other; the forest says that each of its trees may be right.
+/// Of each pair of trees, the one that has not seen a row is asked. It says that the target is one of those in the
+/// row's leaf, each as likely as the other; the forest says that each of its trees may be right.
 ///
 /// Everything is the same on any number of threads and in any batch.
 class LeafFinder {

@@ -95,8 +95,8 @@ void append_numbers(std::vector<std::uint8_t> &bytes, const std::vector<std::uin
 
 }  // namespace
 
-/// Nodes are numbered level by level: the children of the k-th split are nodes 2 k + 1 and 2 k + 2, so that it is enough
-/// to know which nodes are splits.
+/// Nodes are numbered level by level: the children of the k-th split are nodes 2 k + 1 and 2 k + 2, so that it is
+/// enough to know which nodes are splits.
 struct PackedForest::Tree {
     TreeHeader header;
     const std::uint64_t *is_split;
@@ -133,7 +133,8 @@ std::vector<std::uint8_t> PackedForest::pack(const FeatureKinds &kinds, const st
     header.low = grid.low;
     header.steps_per_unit = grid.steps_per_unit;
     std::vector<std::uint16_t> slot_of(kinds.n_features());
-    for (std::size_t slot = 0; slot < features.size(); ++slot) slot_of[features[slot]] = static_cast<std::uint16_t>(slot);
+    for (std::size_t slot = 0; slot < features.size(); ++slot)
+        slot_of[features[slot]] = static_cast<std::uint16_t>(slot);
     std::vector<std::uint8_t> bytes;
     append(bytes, &header, 1);
     append(bytes, features);
@@ -222,10 +223,31 @@ PackedForest::PackedForest(const FeatureKinds &kinds, const TreeSamples &samples
         checksums_.push_back(entry.checksum);
         require(is_wide_ || samples.sample(tree).size() <= max_narrow);
     }
-    is_checked_ = std::make_unique<std::atomic<bool>[]>(n_trees);
+    trees_ = std::make_unique<Tree[]>(n_trees);
+    is_open_ = std::make_unique<std::atomic<bool>[]>(n_trees);
 }
 
-PackedForest::Tree PackedForest::open(std::size_t tree) const {
+PackedForest::~PackedForest() = default;
+
+std::size_t PackedForest::min_rows_to_unpack() const {
+    // Measured: a member takes some nanoseconds to unpack, its target as long again, and a row some microseconds.
+    std::size_t n_members = 2 * samples_.n_rows();
+    for (std::size_t tree = 0; tree < 2 * n_pairs(); ++tree) n_members += samples_.sample(tree).size();
+    return n_members / 2000;
+}
+
+const PackedForest::Tree &PackedForest::open(std::size_t tree) const {
+    if (!is_open_[tree].load(std::memory_order_acquire)) {
+        const std::lock_guard lock(locks_[tree % n_locks]);
+        if (!is_open_[tree].load(std::memory_order_relaxed)) {
+            trees_[tree] = parse(tree);
+            is_open_[tree].store(true, std::memory_order_release);
+        }
+    }
+    return trees_[tree];
+}
+
+PackedForest::Tree PackedForest::parse(std::size_t tree) const {
     Reader reader(bytes_ + begins_[tree], sizes_[tree]);
     Tree found = {};
     found.header = *reader.take<TreeHeader>(1);
@@ -242,11 +264,8 @@ PackedForest::Tree PackedForest::open(std::size_t tree) const {
     found.sets = reader.take<TableTree::BinSet>(found.header.n_sets);
     found.first = take_numbers(n_splits + 2);
     found.members = take_numbers(found.header.n_members);
-    if (!is_checked_[tree].load(std::memory_order_acquire)) {
-        require(reader.is_at_end() && checksum(bytes_ + begins_[tree], sizes_[tree]) == checksums_[tree]);
-        check(found, samples_.sample(tree));
-        is_checked_[tree].store(true, std::memory_order_release);
-    }
+    require(reader.is_at_end() && checksum(bytes_ + begins_[tree], sizes_[tree]) == checksums_[tree]);
+    check(found, samples_.sample(tree));
     return found;
 }
 
@@ -283,7 +302,7 @@ void PackedForest::check(const Tree &tree, const std::vector<std::uint32_t> &sam
 template <typename Use>
 void PackedForest::for_each_member(std::size_t pair, const double *row, std::int64_t fitted, const Use &use) const {
     const std::size_t which = samples_.unseen_tree(pair, fitted);
-    const Tree tree = open(which);
+    const Tree &tree = open(which);
     std::size_t node = 0, split = 0;
     while (tree.splits(node)) {
         split = tree.splits_before(node);
@@ -326,7 +345,7 @@ void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::si
 
 TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t> &step_of,
                                std::vector<std::int32_t> &members) const {
-    const Tree tree = open(which);
+    const Tree &tree = open(which);
     std::vector<TableTree::Node> nodes(tree.n_nodes());
     std::vector<TableTree::Leaf> leaves(tree.n_nodes());
     std::uint32_t split = 0;
@@ -340,7 +359,8 @@ TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t
         const std::uint16_t question = tree.questions[split];
         const bool is_categorical = (question & categorical) != 0;
         nodes[node] = {is_categorical ? static_cast<double>(tree.thresholds[split]) : tree.threshold(split),
-                       2 * split + 1, features_[question >> slot_shift], (question & missing_left) != 0, is_categorical};
+                       2 * split + 1, features_[question >> slot_shift], (question & missing_left) != 0,
+                       is_categorical};
         ++split;
     }
     const std::vector<std::uint32_t> &sample = samples_.sample(which);

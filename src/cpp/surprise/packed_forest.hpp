@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "surprise/leaf_finder.hpp"
@@ -15,8 +16,8 @@ namespace paribus {
 /// A forest in as few bytes as possible, which may be those of a file that is mapped into memory. The layout is that of
 /// the file: see `docs/methods/model-files.md`.
 ///
-/// A tree is checked when it is first used, since to read all of a large file would take long: its bytes must have their
-/// checksum, and what they say must be within bounds, so that nothing that a file holds can do harm.
+/// A tree is checked when it is first used, since to read all of a large file would take long: its bytes must have
+/// their checksum, and what they say must be within bounds, so that nothing that a file holds can do harm.
 class PackedForest final : public LeafFinder {
 public:
     /// @param trees [tree] of `2 * samples.n_pairs()`
@@ -28,6 +29,10 @@ public:
     /// @throws std::invalid_argument if the beginning of the bytes, which describes the others, is not as it should be
     PackedForest(const FeatureKinds &kinds, const TreeSamples &samples, const TargetColumn &target,
                  const std::uint8_t *bytes, std::size_t size);
+    ~PackedForest() override;
+
+    /// So many rows take about as long to follow through the packed trees as it takes to unpack these.
+    std::size_t min_rows_to_unpack() const;
 
     const FeatureKinds &kinds() const { return kinds_; }
     const TreeSamples &samples() const { return samples_; }
@@ -40,13 +45,15 @@ public:
         return scratch.steps.data() + leaf.first;
     }
 
-    /// The rows of the leaf that a row is in, in the tree of a pair that is asked about it, appended by ascending target.
+    /// The rows of the leaf that a row is in, in the tree of a pair that is asked about it, appended by ascending
+    /// target.
     void find_rows(std::size_t pair, const double *row, std::int64_t fitted, std::vector<std::uint32_t> &rows) const;
 
     /// A tree in the form that many rows go down fast, without its members; and these as steps.
     ///
     /// @param step_of by row of the table
-    TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of, std::vector<std::int32_t> &members) const;
+    TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of,
+                     std::vector<std::int32_t> &members) const;
 
     /// The target of all rows, as steps.
     std::vector<std::int32_t> steps() const;
@@ -54,7 +61,9 @@ public:
 private:
     struct Tree;
 
-    Tree open(std::size_t tree) const;
+    /// The parts of a tree, which are checked when it is first opened.
+    const Tree &open(std::size_t tree) const;
+    Tree parse(std::size_t tree) const;
     void check(const Tree &tree, const std::vector<std::uint32_t> &sample) const;
     template <typename Use>
     void for_each_member(std::size_t pair, const double *row, std::int64_t fitted, const Use &use) const;
@@ -68,7 +77,11 @@ private:
     std::vector<std::uint16_t> features_;
     /// By tree.
     std::vector<std::uint64_t> begins_, sizes_, checksums_;
-    std::unique_ptr<std::atomic<bool>[]> is_checked_;
+    /// By tree, filled in when it is first opened.
+    std::unique_ptr<Tree[]> trees_;
+    std::unique_ptr<std::atomic<bool>[]> is_open_;
+    static constexpr std::size_t n_locks = 16;
+    mutable std::mutex locks_[n_locks];
 };
 
 }  // namespace paribus

@@ -84,7 +84,8 @@ inline bool try_groups(std::vector<CategoryGroup> &groups, BestGain &best, Table
         std::stable_sort(groups.begin(), groups.end(), is_lower);
     } else {
         for (std::size_t i = 1; i < groups.size(); ++i) {
-            for (std::size_t j = i; j > 0 && is_lower(groups[j], groups[j - 1]); --j) std::swap(groups[j], groups[j - 1]);
+            for (std::size_t j = i; j > 0 && is_lower(groups[j], groups[j - 1]); --j)
+                std::swap(groups[j], groups[j - 1]);
         }
     }
     Sum left;

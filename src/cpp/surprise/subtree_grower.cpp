@@ -65,7 +65,8 @@ void SubtreeGrower::sort_roots() {
             has_missing_[slot * roots_.size() + root] = 1;
         }
     }
-    for (std::size_t root = 0; root < roots_.size(); ++root) deals[root] = {roots_[root].begin, 0, 0, roots_[root].begin};
+    for (std::size_t root = 0; root < roots_.size(); ++root)
+        deals[root] = {roots_[root].begin, 0, 0, roots_[root].begin};
     std::uint8_t *const orders = orders_.data() + sample_.n_slots() * n;
     sample_.sort_by_target(sorted);
     for (const TreeSample::Ranked &each : sorted) {
@@ -90,7 +91,7 @@ void SubtreeGrower::grow(const Root &root, std::size_t place) {
     root_ = place;
     const std::uint32_t n = root.end - root.begin;
     for (std::uint32_t i = 0; i < n; ++i) targets_[i] = sample_.targets()[positions_[base_ + i]];
-    todo_ = {{root.node, 0, n, root.whole}};
+    todo_ = {{root.node, 0, n, root.whole, root.key}};
     while (!todo_.empty()) {
         const Node node = todo_.back();
         todo_.pop_back();
@@ -101,8 +102,8 @@ void SubtreeGrower::grow(const Root &root, std::size_t place) {
         const auto left = static_cast<std::uint32_t>(tree_.nodes_.size());
         tree_.nodes_.resize(left + 2);
         const std::uint32_t middle = node.begin + carry_out(node, left);
-        todo_.push_back({left + 1, middle, node.end, node.whole - best_.left});
-        todo_.push_back({left, node.begin, middle, best_.left});
+        todo_.push_back({left + 1, middle, node.end, node.whole - best_.left, FeatureDraw::right_of(node.key)});
+        todo_.push_back({left, node.begin, middle, best_.left, FeatureDraw::left_of(node.key)});
     }
     const std::uint8_t *by_target = order(sample_.n_slots());
     set_thresholds();
@@ -114,7 +115,7 @@ bool SubtreeGrower::find_split(const Node &node) {
     const std::uint8_t *by_target = order(sample_.n_slots());
     if (targets_[by_target[node.begin]] == targets_[by_target[node.end - 1]]) return false;
     best_gain_ = BestGain(node.whole, min_samples_leaf_);
-    draw_([&](std::size_t slot) {
+    draw_(node.key, [&](std::size_t slot) {
         const bool is_category = sample_.column(slot).kind == FeatureKind::categorical;
         return is_category ? try_categories(node, slot) : try_numbers(node, slot);
     });

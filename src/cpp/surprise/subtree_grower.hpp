@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -15,23 +16,29 @@ namespace paribus {
 class FeatureDraw {
 public:
     FeatureDraw(std::size_t n_slots, std::size_t max_features, std::uint64_t seed)
-        : random_(seed), max_features_(max_features), slots_(n_slots) {
-        for (std::size_t i = 0; i < n_slots; ++i) slots_[i] = static_cast<std::uint16_t>(i);
-    }
+        : seed_(seed), max_features_(max_features), slots_(n_slots) {}
 
-    /// Calls `try_slot` with features until enough of them have varied: one that is constant does not count.
+    /// The key of the root, and those of the children of a node.
+    static constexpr std::uint64_t root = 1;
+    static std::uint64_t left_of(std::uint64_t node) { return Random(2 * node)(); }
+    static std::uint64_t right_of(std::uint64_t node) { return Random(2 * node + 1)(); }
+
+    /// Calls `try_slot` with features until enough of them have varied: one that is constant does not count. They
+    /// depend on where the node is in the tree alone, so that a split that changes leaves the others as they are.
     template <typename TrySlot>
-    void operator()(const TrySlot &try_slot) {
+    void operator()(std::uint64_t node, const TrySlot &try_slot) {
+        std::iota(slots_.begin(), slots_.end(), std::uint16_t{0});
+        Random random(seed_ ^ node);
         for (std::size_t tried = 0, place = 0; tried < max_features_ && place < slots_.size(); ++place) {
             if (max_features_ < slots_.size()) {
-                std::swap(slots_[place], slots_[place + random_.below(slots_.size() - place)]);
+                std::swap(slots_[place], slots_[place + random.below(slots_.size() - place)]);
             }
             tried += try_slot(slots_[place]);
         }
     }
 
 private:
-    Random random_;
+    std::uint64_t seed_;
     std::size_t max_features_;
     std::vector<std::uint16_t> slots_;
 };
@@ -47,6 +54,8 @@ public:
         std::uint32_t node, begin, end;
         bool is_leaf;
         Sum whole;
+        /// What features are drawn by.
+        std::uint64_t key;
     };
 
     /// @param roots     from left to right; together they have all rows
@@ -63,6 +72,7 @@ private:
     struct Node {
         std::uint32_t node, begin, end;
         Sum whole;
+        std::uint64_t key;
     };
 
     struct Best {

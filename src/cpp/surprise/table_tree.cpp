@@ -26,7 +26,7 @@ public:
 
     void grow() {
         tree_.nodes_.resize(1);
-        Root all = {0, 0, static_cast<std::uint32_t>(positions_.size()), false, {}};
+        Root all = {0, 0, static_cast<std::uint32_t>(positions_.size()), false, {}, FeatureDraw::root};
         for (const std::uint32_t position : positions_) all.whole = all.whole + Sum{sample_.targets()[position], 1};
         std::vector<Root> todo = {all}, roots;
         while (!todo.empty()) {
@@ -41,8 +41,9 @@ public:
             const auto left = static_cast<std::uint32_t>(tree_.nodes_.size());
             tree_.nodes_.resize(left + 2);
             const std::uint32_t middle = carry_out(node, left);
-            todo.push_back({left + 1, middle, node.end, false, node.whole - best_.left});
-            todo.push_back({left, node.begin, middle, false, best_.left});
+            todo.push_back(
+                {left + 1, middle, node.end, false, node.whole - best_.left, FeatureDraw::right_of(node.key)});
+            todo.push_back({left, node.begin, middle, false, best_.left, FeatureDraw::left_of(node.key)});
         }
         SubtreeGrower(tree_, sample_, parameters_.min_samples_leaf, draw_, roots, positions_).grow();
     }
@@ -67,7 +68,7 @@ private:
         if (std::all_of(positions_.begin() + node.begin, positions_.begin() + node.end, is_first)) return false;
         best_gain_ = BestGain(node.whole, parameters_.min_samples_leaf);
         prepare(node);
-        draw_([&](std::size_t slot) { return try_slot(node, slot); });
+        draw_(node.key, [&](std::size_t slot) { return try_slot(node, slot); });
         return best_gain_.found();
     }
 
@@ -225,9 +226,7 @@ TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters
 }
 
 void TableTree::make_narrow() {
-    const auto fits = [](const Node &node) {
-        return !node.is_categorical && is_single(node.threshold);
-    };
+    const auto fits = [](const Node &node) { return !node.is_categorical && is_single(node.threshold); };
     if (nodes_.size() > 0xffff || !std::all_of(nodes_.begin(), nodes_.end(), fits)) return;
     narrow_.reserve(nodes_.size());
     for (const Node &node : nodes_) {

@@ -20,6 +20,8 @@ double Trend::expected(const double *row) const {
 }
 
 double Trend::divisor(std::uint32_t row) const {
+    // Nearly always so in tables that are small enough to be seen as a whole.
+    if (row < seen.size() && seen[row] == row) return divisors[row];
     const auto found = std::lower_bound(seen.begin(), seen.end(), row);
     return found != seen.end() && *found == row ? divisors[static_cast<std::size_t>(found - seen.begin())] : 1.0;
 }

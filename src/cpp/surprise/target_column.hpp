@@ -18,8 +18,8 @@ struct Limits {
     double pull_in(double value) const { return value < low ? low : value > high ? high : value; }
 };
 
-/// What to expect of a row: the sum of a constant and what each feature adds. A number adds its slope times its distance
-/// from the center, a category its own amount, and what is missing nothing.
+/// What to expect of a row: the sum of a constant and what each feature adds. A number adds its slope times its
+/// distance from the center, a category its own amount, and what is missing nothing.
 struct Trend {
     struct Part {
         std::uint16_t feature;

@@ -6,7 +6,8 @@ namespace paribus {
 
 /// Whether a number is the same in 32 bits.
 inline bool is_single(double value) {
-    return !(std::fabs(value) > 3e38 && std::isfinite(value)) && static_cast<double>(static_cast<float>(value)) == value;
+    return !(std::fabs(value) > 3e38 && std::isfinite(value)) &&
+           static_cast<double>(static_cast<float>(value)) == value;
 }
 
 /// Halfway between two values, as a 32-bit number where one lies between them: never the higher one, which goes right.

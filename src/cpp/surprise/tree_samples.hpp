@@ -6,20 +6,22 @@
 
 namespace paribus {
 
-/// The samples of the trees of a forest. Trees come in pairs, whose samples have no row in common: whatever the row, one
-/// tree of each pair has not seen it. Forests whose targets have the same rows share them.
+/// The samples of the trees of a forest. Trees come in pairs, whose samples have no row in common: whatever the row,
+/// one tree of each pair has not seen it. Forests whose targets have the same rows share them.
 class TreeSamples {
 public:
-    /// Draws samples without replacement: each row by a key of its own, so that the sample of a tree hardly changes with
-    /// a single row of the table.
+    /// Draws samples without replacement: each row by a key of its own, so that the sample of a tree hardly changes
+    /// with a single row of the table.
     ///
     /// @param usable    by row: whether it may be drawn
-    /// @param originals by row: the first of the rows that it is a copy of, or itself; copies are in the same samples as
+    /// @param originals by row: the first of the rows that it is a copy of, or itself; copies are in the same samples
+    /// as
     ///                  their original, so that no tree that is asked about one has seen another. Null: no copies
     /// @param keys      by row: what it is drawn by; null: its number
     /// @param n_sample  rows per tree, and their copies besides; at most half of those that may be drawn
-    TreeSamples(std::size_t n_rows, const std::uint8_t *usable, const std::int64_t *originals, const std::uint64_t *keys,
-                std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed, std::size_t n_threads);
+    TreeSamples(std::size_t n_rows, const std::uint8_t *usable, const std::int64_t *originals,
+                const std::uint64_t *keys, std::size_t n_pairs, std::size_t n_sample, std::uint64_t seed,
+                std::size_t n_threads);
 
     /// Samples that were drawn before, one after the other. Each must be in ascending order, and below `n_rows`.
     ///

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-# What a fit takes for each value in a column with a role, and what Python and its libraries take, in bytes.
-BYTES_PER_VALUE = 160
-BASE = 400 * 10**6
+# What a fit takes, in bytes: for each value, for the forests of each column, and for Python and its libraries.
+BYTES_PER_VALUE = 100
+BYTES_PER_COLUMN = 30 * 10**6
+BASE = 300 * 10**6
 MIN_SAMPLE = 10_000
 # What a table takes in memory, in bytes, for each byte of its file: text becomes Python objects first.
 EXPANSION = {".parquet": 12.0, ".gz": 60.0}
@@ -53,16 +54,16 @@ def sample_size(memory: int | None, n_columns: int) -> int:
     """How many rows of so many columns a fit may hold.
 
     >>> sample_size(None, 10), sample_size(2 * 10**9, 10)
-    (2097152, 983040)
+    (2097152, 1376256)
     """
     from paribus.tables.row_sample import MAX_SAMPLE
 
     if memory is None:
         return MAX_SAMPLE
-    per_row = BYTES_PER_VALUE * n_columns
-    n_rows = (memory - BASE) // per_row
+    fixed, per_row = BASE + BYTES_PER_COLUMN * n_columns, BYTES_PER_VALUE * n_columns
+    n_rows = (memory - fixed) // per_row
     if n_rows < MIN_SAMPLE:
-        least = BASE + MIN_SAMPLE * per_row
+        least = fixed + MIN_SAMPLE * per_row
         raise ValueError(f"--memory is too small for {n_columns} columns: it must be {-(-least // 10**6):,} MB or more")
     # In large steps, so that a little more or less makes no difference.
     return int(min(MAX_SAMPLE, n_rows if n_rows < 2**16 else n_rows // 2**16 * 2**16))

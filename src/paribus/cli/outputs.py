@@ -23,6 +23,8 @@ def check_outputs(inputs: list[str], outputs: dict[str, Path | None]) -> None:
         target = check_writable(path)
         if "-" in inputs and _is_standard_input(target):
             raise ValueError(f"{option} {path} would overwrite the input: choose another name")
+        if folder := next((each for each in taken if each.is_dir() and each in target.parents), None):
+            raise ValueError(f"{option} {path} is in the folder that is read, {folder}: choose another folder")
         if target in taken:
             raise ValueError(f"{option} {path} would overwrite {taken[target]}: choose another name")
         taken[target] = f"the file of {option}"

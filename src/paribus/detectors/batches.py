@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from paribus._common.progress import reporter
 from paribus.tables.joining import join_tables
-from paribus.tables.streams import find_batches
+from paribus.tables.streams import TableBatches, find_batches
+from paribus.tables.table import Table
 
 Answer = TypeVar("Answer")
 
@@ -22,9 +24,25 @@ def by_batches(method: Callable[[Any, Any], Answer]) -> Callable[[Any, Any], Ans
         found = find_batches(rows, once=True)
         if found is None:
             return method(self, rows)
-        return cast(Answer, _joined([method(self, batch) for batch in found.batches()]))
+        return cast(Answer, _joined([method(self, batch) for batch in each_batch(self, found, "Scoring")]))
 
     return answer
+
+
+def each_batch(detector: Any, found: TableBatches, doing: str) -> Iterator[Any]:
+    """The batches of a table, with one progress bar for all of them."""
+    progress = detector.progress
+    n_done = 0
+    with reporter(progress, found.n_rows, doing) as tick:
+        for batch in found.batches():
+            detector.progress = False
+            try:
+                yield batch
+            finally:
+                detector.progress = progress
+            n_done += Table(batch).n_rows
+            if tick is not None:
+                tick(n_done)
 
 
 def _joined(answers: list[Any]) -> Any:

@@ -12,15 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Positions
 from paribus._common.validation import check_whole_number
+from paribus.detectors.batches import each_batch
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
 from paribus.explain.finding import N_FEATURES, Finding, brief_findings
 from paribus.explain.group import AnomalyGroup, plain_label
 from paribus.explain.known import KnownLike, read_known
+from paribus.explain.view import highest
 from paribus.methods.interface import RowBatch
 from paribus.output.results import Results, ScoredRows
+from paribus.tables.joining import join_tables
 from paribus.tables.rows import as_one_row
+from paribus.tables.streams import TableBatches, find_batches
 from paribus.tables.table import Table
 
 
@@ -100,6 +104,9 @@ class ExplainingDetector(ScoringDetector):
         if rows is None:
             chosen = self.results().highest(n_rows)
             return self._explain_fitted(chosen, n_features) if chosen.size else []
+        batches = find_batches(rows, once=True)
+        if batches is not None:
+            return self._explain_highest(batches, n_rows, n_features)
         found = self.results(rows)
         chosen = found.highest(n_rows)
         return self._explain_some(found.rows, chosen, n_features) if chosen.size else []
@@ -198,6 +205,26 @@ class ExplainingDetector(ScoringDetector):
             lambda chosen: self._find_briefly(scored, chosen),
             entries,
         )
+
+    def _explain_highest(self, batches: TableBatches, n_rows: int, n_features: int) -> list[Explanation]:
+        """Explains the highest scores of a table that is not in memory."""
+        pieces: list[Any] = []
+        scores, labels = np.zeros(0), []
+        n_before = 0
+        for batch in each_batch(self, batches, "Scoring"):
+            table = self._read(batch)
+            total = self.method.total(self._judge(table).partial)
+            chosen = highest(total, n_rows)
+            pieces.append(table.take(chosen))
+            scores = np.append(scores, total[chosen])
+            # Positions are those in the whole table.
+            named = (table.row_label(row) for row in chosen.tolist())
+            labels += [label + n_before if isinstance(label, int) else label for label in named]
+            n_before += table.n_rows
+        best = highest(scores, n_rows)
+        if best.size == 0:
+            return []
+        return self._explain_new(Table(join_tables(pieces, best)), [labels[place] for place in best], n_features)
 
     def _find_briefly(self, scored: ScoredRows, chosen: Positions) -> list[Finding]:
         behavior = scored.behavior[chosen]

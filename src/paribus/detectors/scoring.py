@@ -26,7 +26,8 @@ class ScoringDetector(FittedDetector):
         Parameters
         ----------
         rows : table
-            Rows with the columns of the fitted table.
+            Rows with the columns of the fitted table. Also a pyarrow Dataset or RecordBatchReader, a DuckDB relation or
+            a polars LazyFrame, here and in all methods that take rows.
 
         Returns
         -------

@@ -217,8 +217,8 @@ class AnomalyGroup:
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
         >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
-        >>> [group.to_dict()["size"] for group in detector.groups()]
-        [3]
+        >>> [group.to_dict()["group"] for group in detector.groups()]
+        [1]
         """
         return {
             "group": self.number,

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from paribus._common.atomic_files import AnyPath
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+Result = TypeVar("Result")
 
 OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """Settings with which DuckDB never downloads extensions."""
@@ -37,6 +41,31 @@ def connect(**settings: str) -> DuckDBPyConnection:
     import duckdb
 
     return duckdb.connect(config={**OFFLINE, **settings})
+
+
+def interruptible(connection: DuckDBPyConnection, work: Callable[[], Result]) -> Result:
+    """Does some work with a connection, which a signal ends at once.
+
+    It is done in a thread: in the main thread, DuckDB looks for signals only every few seconds, and turns what their
+    handlers raise into an error of its own.
+    """
+    done: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        return done.result()
+    except BaseException:
+        connection.interrupt()
+        raise
+    finally:
+        thread.join()
 
 
 def check_names(path: AnyPath, names: Iterable[str], what: str) -> None:

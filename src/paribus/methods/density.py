@@ -16,7 +16,7 @@ DEGREES_OF_FREEDOM = 3.0
 PEAK = 2.0 / (np.pi * np.sqrt(DEGREES_OF_FREEDOM))
 # Where a cumulative distribution is evaluated, in kernel widths around some of its atoms.
 STEPS = np.array([-16.0, -8.0, -4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0])
-MAX_STEPS = 40
+MAX_STEPS = 32
 
 
 @dataclass(frozen=True)
@@ -147,12 +147,15 @@ class Density:
 
     def percentiles(self, n: int) -> Floats:
         """From nearly the smallest value, in n equal shares, to nearly the largest; values that the column can have."""
-        some = np.argsort(self.atoms, kind="stable")[:: max(1, len(self.atoms) // MAX_STEPS)]
+        some = np.argsort(self.atoms, kind="stable")[:: -(-len(self.atoms) // MAX_STEPS)]
         steps = np.unique(self.atoms[some, None] + self.widths[some, None] * STEPS)
-        # Half an interval from the ends, where the tails begin.
-        shares = np.clip(np.arange(n + 1) / n, 0.5 / n, 1.0 - 0.5 / n)
-        found = np.interp(self.ranges(shares), self._cumulative(steps), steps)
+        found = np.interp(self.ranges(percentile_shares(n)), self._cumulative(steps), steps)
         return self.support.nearest(self.shape.inverse(found))
+
+
+def percentile_shares(n: int) -> Floats:
+    """The shares that percentiles stand for: half an interval from the ends, where the tails begin."""
+    return np.asarray(np.clip(np.arange(n + 1) / n, 0.5 / n, 1.0 - 0.5 / n))
 
 
 def student(values: Floats, centers: Floats, scale: float | Floats) -> Floats:

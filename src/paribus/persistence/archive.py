@@ -110,7 +110,8 @@ def write_archive(
 ) -> None:
     """Writes the header, with a digest of itself and checksums of the arrays, and the arrays.
 
-    Arrays are aligned, so that a file can be mapped into memory. `verifies_itself` says which are verified part by part when they are used.
+    Arrays are aligned, so that a file can be mapped into memory. `verifies_itself` says which are verified part by
+    part when they are used.
     """
     stored = {name: _little_endian(array) for name, array in arrays.items()}
     described = describe(stored, verifies_itself)

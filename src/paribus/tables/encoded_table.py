@@ -207,7 +207,7 @@ class EncodedTable:
             self._original, self.roles, self.encoding, rows, order.astype(np.uint32), names, self.behavior_encoding
         )
 
-    def _held(self, rows: Rows) -> Rows:
+    def _held(self, rows: Rows) -> Rows | RowNumbers:
         return rows if self.order is None else self.places[rows]
 
 

@@ -203,7 +203,7 @@ def sample_rows(
 
     Examples
     --------
-    >>> from paribus import datasets
+    >>> from paribus import datasets, sample_rows
     >>> weather = datasets.load("weather")
     >>> sample = sample_rows(weather.table, weather.contextual, weather.behavioral, n_rows=500)
     >>> sample.n_rows, len(sample.table["month"]), sample.is_complete

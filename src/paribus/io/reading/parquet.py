@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from paribus.io.duck import connect, literal_path
+from paribus.io.duck import connect, interruptible, literal_path
 from paribus.io.reading import raw
 from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, check_names, pick
 from paribus.io.reading.source import Source
 from paribus.io.reading.text import TextOptions
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyRelation
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
 
 NAME = "Parquet"
 ROW_NUMBER = "file_row_number"
@@ -40,7 +40,7 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
     have to be fetched through pyarrow, or as tuples of Python objects.
     """
     path = source.path(stack)
-    with _opened(source.name, path) as relation:
+    with _opened(source.name, path) as (_, relation):
         names = list(relation.columns)
         check_names(source.name, names)
         n_rows = int(relation.count("*").fetchall()[0][0])
@@ -54,10 +54,10 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
         number = duckdb.ColumnExpression(ROW_NUMBER)
         for begin in range(0, n_rows, raw.BATCH_SIZE):
             # A connection for each batch: results of a generator that was left would stay open.
-            with _opened(source.name, path, numbered=True) as relation:
+            with _opened(source.name, path, numbered=True) as (connection, relation):
                 end = min(begin + raw.BATCH_SIZE, n_rows) - 1
                 some = relation.filter(number.between(duckdb.ConstantExpression(begin), duckdb.ConstantExpression(end)))
-                columns = _fetch(some, names, kept, places)
+                columns = _fetch(connection, some, names, kept, places)
             yield RawTable(source.name, kept, columns, wanted, None, first_row=begin)
 
     return RawStream(source.name, names, batches, n_rows=n_rows)
@@ -65,32 +65,35 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
 
 def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
     """Reads a Parquet file."""
-    with _opened(name, path) as relation:
+    with _opened(name, path) as (connection, relation):
         names = list(relation.columns)
         check_names(name, names)
         wanted = choose(names)
         kept, places = pick(names, wanted)
         types = {names[place]: str(relation.types[place]) for place in places}
-        return RawTable(name, kept, _fetch(relation, names, kept, places), wanted, None, types=types)
+        return RawTable(name, kept, _fetch(connection, relation, names, kept, places), wanted, None, types=types)
 
 
 @contextmanager
-def _opened(name: str, path: Path, *, numbered: bool = False) -> Iterator[DuckDBPyRelation]:
+def _opened(name: str, path: Path, *, numbered: bool = False) -> Iterator[tuple[DuckDBPyConnection, DuckDBPyRelation]]:
     """The rows of a file, with their numbers on request. Errors become one sentence."""
     import duckdb
 
     try:
         with connect() as connection, literal_path(path.resolve()) as literal:
-            yield connection.from_parquet(literal, file_row_number=numbered, hive_partitioning=False)
+            yield connection, connection.from_parquet(literal, file_row_number=numbered, hive_partitioning=False)
     except duckdb.Error as error:
         reason = " ".join(str(error).split("LINE 1:")[0].split())
         raise ValueError(f"{name}: the Parquet file cannot be read ({reason})") from None
 
 
-def _fetch(relation: DuckDBPyRelation, names: list[str], kept: list[str], places: list[int]) -> dict[str, Any]:
+def _fetch(
+    connection: DuckDBPyConnection, rows: DuckDBPyRelation, names: list[str], kept: list[str], places: list[int]
+) -> dict[str, Any]:
     import duckdb
 
-    fetched = relation.select(*(duckdb.ColumnExpression(names[place]) for place in places)).fetchnumpy()
+    chosen = rows.select(*(duckdb.ColumnExpression(names[place]) for place in places))
+    fetched = interruptible(connection, chosen.fetchnumpy)
     # By position, because some versions of DuckDB rename columns that differ only in case.
     return {key: unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy.typing as npt
 
 from paribus._common.atomic_files import AnyPath
-from paribus.io.duck import check_names, connect, literal_path
+from paribus.io.duck import check_names, connect, interruptible, literal_path
 from paribus.io.writing.options import WriteOptions
 from paribus.io.writing.relation import as_relation
 from paribus.io.writing.rows import Append
@@ -55,7 +55,8 @@ def _write(path: Path, columns: dict[str, npt.NDArray[Any]], options: WriteOptio
     with _explained(), connect() as connection, literal_path(path.parent) as folder:
         # Directly to the path, which is a draft already.
         rows = as_relation(connection, columns, options.types)
-        rows.write_parquet(os.path.join(folder, path.name), use_tmp_file=False)
+        target = os.path.join(folder, path.name)
+        interruptible(connection, lambda: rows.write_parquet(target, use_tmp_file=False))
 
 
 def _join(folder: Path, n_parts: int, path: Path) -> None:
@@ -66,7 +67,8 @@ def _join(folder: Path, n_parts: int, path: Path) -> None:
         literal_path(path.parent) as target,
     ):
         names = [os.path.join(parts, f"{place:08d}.parquet") for place in range(n_parts)]
-        connection.from_parquet(names).write_parquet(os.path.join(target, path.name), use_tmp_file=False)
+        rows, joined = connection.from_parquet(names), os.path.join(target, path.name)
+        interruptible(connection, lambda: rows.write_parquet(joined, use_tmp_file=False))
 
 
 @contextmanager

@@ -31,6 +31,8 @@ WRONG_SHARE = 0.001
 ROUNDING = 1e-9
 # Tail probabilities, beyond those of `LEVELS`, at which the map of a column of categories has knots.
 FAR_LEVELS = np.array([0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001])
+# The surprise of a category is at most this many times its evidence.
+MAX_SURPRISE = 2.0
 # The median of the evidence of ordinary values.
 USUAL = float(np.log(2.0))
 
@@ -185,8 +187,8 @@ class CategoricalColumn:
         settings: ForestSettings,
         seed: int,
         report: Callable[[float], object],
-    ) -> tuple[Floats, Floats, Floats | None]:
-        """Learns from all rows of a table. Returns the evidence of each value, its surprise, and what to learn from.
+    ) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
+        """Learns from all rows of a table. Returns the evidence of each value, its surprise, and both to learn from.
 
         Evidence of categories has steps: many rows have the same. What is learned from them is as if they were spread
         evenly between this step and the next.
@@ -217,11 +219,14 @@ class CategoricalColumn:
         own = self._tails(asked, values)
         self._forest.release()
         report(1.0)
-        evidence = self._learned.tail(-np.log(own))
         # Another sequence for each column, so that they are independent of each other.
         step = np.sqrt(2.0 + 4.0 * seed % 9973)
         spread = np.modf((np.arange(len(values)) + 0.5) * step)[0]
-        return evidence, evidence - USUAL, expected.spread(own, spread, self._learned.tail)
+        evidence, surprises = self._worth(own)
+        spread_out = expected.spread(own, spread, self._learned.tail)
+        # Most rows have the most probable category.
+        to_learn = np.where(own >= 1.0 - ROUNDING, spread_out, evidence), spread_out - USUAL
+        return evidence, surprises, to_learn
 
     def recall(self, learned: LearnedCategories, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
         """Takes over what was learned before, and the forest that was grown."""
@@ -234,8 +239,15 @@ class CategoricalColumn:
         if self._forest is None:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
-        evidence = self._learned.tail(-np.log(self._tails(asked, values)))
-        return evidence, evidence - USUAL
+        return self._worth(self._tails(asked, values))
+
+    def _worth(self, tails: Floats) -> tuple[Floats, Floats]:
+        """Evidence and surprise. A table of certainties makes an uncertain case more surprising, but not without end."""
+        evidence = self._evidence(tails)
+        return evidence, np.minimum(self._learned.tail(-np.log(tails)), MAX_SURPRISE * evidence) - USUAL
+
+    def _evidence(self, tails: Floats) -> Floats:
+        return TailMap(np.zeros(1), np.zeros(1), 1.0, self._learned.tail.limit)(-np.log(tails))
 
     def shares(self, asked: Asked) -> list[CategoryShares]:
         """The probability of each category, by row."""
@@ -249,11 +261,14 @@ class CategoricalColumn:
             found += [CategoryShares(each, categories.unseen) for each in all_codes]
         return found
 
-    def weights(self, row: Floats, fitted: int) -> Floats:
-        """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
-        if self._forest is None:
-            return np.full(len(self._rows), 1.0 / len(self._rows))
-        return self._forest.weights(row, fitted)
+    def percentiles(self, asked: Asked, n: int) -> Floats:
+        """[row][n + 1]: categories have none."""
+        return np.full((len(asked.rows), n + 1), np.nan)
+
+    @property
+    def counted_forests(self) -> list[tuple[Forest, float]]:
+        """The forest, and how much it counts; none for a constant column."""
+        return [] if self._forest is None else [(self._forest, 1.0)]
 
     def _tails(self, asked: Asked, values: Floats) -> Floats:
         """By row: the probability of a category that is at most as probable as its own; NaN where that is missing."""

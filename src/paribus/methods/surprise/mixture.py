@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.statistics import reach
-from paribus._core import FeatureKinds, FeatureTable, Samples, Target, column_evidence
-from paribus.methods.density import ColumnSupport, Density, RangeMap, student_cumulative
+from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_evidence, column_quantiles
+from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
 from paribus.methods.surprise.calibration import TailMap
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
 from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
@@ -107,11 +107,11 @@ class ConditionalColumn:
         settings: ForestSettings,
         seed: int,
         report: Callable[[float], object],
-    ) -> tuple[Floats, Floats, Floats | None]:
+    ) -> tuple[Floats, Floats, None]:
         """Learns the views and their shares from all rows of a table.
 
-        Returns the calibrated evidence of each value, its surprise above the usual, and the evidence to learn from if
-        that is another. `report` is called with the share of the work that is done.
+        Returns the calibrated evidence of each value, and its surprise above the usual; there is nothing else to learn
+        from. `report` is called with the share of the work that is done.
         """
         target = np.ascontiguousarray(self._rows[:, self._column])
         if self.is_constant:
@@ -188,13 +188,24 @@ class ConditionalColumn:
             for row in range(len(asked.rows))
         ]
 
-    def weights(self, row: Floats, fitted: int) -> Floats:
-        """How much each fitted row counts for a row, 1 in all: that is, how often it shares a leaf."""
+    def percentiles(self, asked: Asked, n: int) -> Floats:
+        """[row][n + 1]: from nearly the smallest value to nearly the largest; values that the column can have."""
+        smoothing = self._learned.smoothing
+        if smoothing is None:
+            return np.full((len(asked.rows), n + 1), self._whole.range[0])
+        levels = self._learned.ranges(percentile_shares(n))
+        found = column_quantiles(
+            self._smooth_views(asked), smoothing.core, asked.rows, asked.fitted, levels, asked.n_threads
+        )
+        return self._support.nearest(found)
+
+    @property
+    def counted_forests(self) -> list[tuple[Forest, float]]:
+        """The forests, and how much each counts; none for a constant column."""
         if not self._views:
-            return np.full(len(self._rows), 1.0 / len(self._rows))
+            return []
         shares = self._learned.shares[1:] + NEGLIGIBLE
-        found = [view.forest.weights(row, fitted) for view in self._views]
-        return np.asarray(np.tensordot(shares / shares.sum(), found, 1))
+        return [(view.forest, float(share)) for view, share in zip(self._views, shares / shares.sum(), strict=True)]
 
     def _fit_trend(self, categorical: npt.NDArray[np.uint8], target: Floats, known: Positions) -> TrendTarget | None:
         """The trend of the column; None if it follows the trend exactly, so that there are no distances to predict."""
@@ -219,14 +230,18 @@ class ConditionalColumn:
         """Evidence before calibration, and minus the logarithm of the density: [view][row], the whole column first."""
         smoothing = self._learned.smoothing
         assert smoothing is not None
-        views = [
+        raw, surprises = column_evidence(
+            self._smooth_views(asked), smoothing.core, asked.rows, asked.fitted, values, asked.n_threads, asked.tick
+        )
+        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T])
+
+    def _smooth_views(self, asked: Asked) -> list[tuple[Forest, Floats | None, float, float, float]]:
+        smoothing = self._learned.smoothing
+        assert smoothing is not None
+        return [
             (view.forest, view.centers(asked), share, min_width, view.min_deviation)
             for view, share, min_width in zip(self._views, smoothing.shares, smoothing.min_widths, strict=True)
         ]
-        raw, surprises = column_evidence(
-            views, smoothing.core, asked.rows, asked.fitted, values, asked.n_threads, asked.tick
-        )
-        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T])
 
     def _atoms(self, asked: Asked) -> tuple[Floats, Floats, Floats]:
         """Atoms and widths, [row][atom], on the scale of the shape, and how much each atom counts."""

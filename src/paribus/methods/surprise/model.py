@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
-from paribus._core import FeatureTable, RowIndex
+from paribus._core import FeatureTable, RowIndex, reference_rows
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.categories import CategoricalColumn, Categories
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
@@ -20,13 +20,12 @@ from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
 from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
-from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.encoded_table import EncodedTable, RowNumbers
 from paribus.tables.row_hash import row_keys
 
 N_QUANTILES = 100
 # Fitted rows whose reference groups tell how far away comparable rows usually are.
 REACH_SAMPLE_SIZE = 200
-NEGLIGIBLE = 1e-12
 # A value this improbable given all others is told apart from what these let expect.
 MAX_P_GIVEN_ALL = 0.02
 
@@ -80,8 +79,6 @@ class SurpriseModel:
         self._categorical = table.feature_kinds
         self._others = others
         """By behavioral feature: the others that it is judged by."""
-        columns = table.encoding.feature_columns
-        self._weights = 1.0 / np.bincount(columns)[columns]
         contexts = table.feature_contexts
         self._given_context: list[AnyColumn] = []
         self._given_all: list[AnyColumn] = []
@@ -115,7 +112,7 @@ class SurpriseModel:
         draws = SampleDraws(find_originals(asked.fitted), keys, self._settings.seed, n_threads, self._blocks())
         table = FeatureTable(self._rows, self._categorical)
         evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
-        spread: dict[int, Floats] = {}
+        spread: dict[int, tuple[Floats, Floats]] = {}
         sample_of = []
         for place, column in enumerate(self._columns):
 
@@ -203,17 +200,18 @@ class SurpriseModel:
             return CellEvidence(evidence, evidence, surprises, surprises)
         return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
 
-    def _spread_cells(self, evidence: Floats, surprises: Floats, spread: dict[int, Floats]) -> CellEvidence | None:
+    def _spread_cells(
+        self, evidence: Floats, surprises: Floats, spread: dict[int, tuple[Floats, Floats]]
+    ) -> CellEvidence | None:
         """The cells with those of categories spread evenly; None if there are none."""
         if not spread:
             return None
         evidence, surprises = evidence.copy(), surprises.copy()
         for place, each in spread.items():
-            surprises[:, place] += each - evidence[:, place]
-            evidence[:, place] = each
+            evidence[:, place], surprises[:, place] = each
         return self._cells(evidence, surprises)
 
-    def _judged(self, cells: CellEvidence, rows: Positions | slice = slice(None)) -> Judged:
+    def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
         """What is said of cells, in the order of `rows`."""
         assert self._verdict is not None
         said = self._verdict.judge(cells)
@@ -233,11 +231,7 @@ class SurpriseModel:
         asked = replace(asked, is_elsewhere=(asked.fitted >= 0) & ~is_same)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):
-            if isinstance(column, CategoricalColumn):
-                found[:, feature] = np.nan
-                continue
-            for row, density in enumerate(column.densities(asked)):
-                found[row, feature] = density.percentiles(N_QUANTILES)
+            found[:, feature] = column.percentiles(asked, N_QUANTILES)
         return found
 
     def neighbors(self, rows: RowBatch) -> tuple[Positions, Floats]:
@@ -245,37 +239,43 @@ class SurpriseModel:
 
         Where fewer rows share any, the nearest of the others make up the number.
         """
-        shape = (len(rows.context), self._n_reference)
-        positions, distances = np.empty(shape, dtype=np.int64), np.empty(shape)
-        everybody = np.arange(len(self._context))
-        contexts = self._table.encoding.expand(rows.context)
-        for row, (context, fitted) in enumerate(zip(contexts, self._table.held(rows.fitted), strict=True)):
-            found, near, _ = self._group(context, int(fitted))
-            if len(found) < self._n_reference:
-                others = np.setdiff1d(everybody, np.append(found, fitted))
-                apart = self._distances(context, others)
-                more = np.argsort(apart, kind="stable")[: self._n_reference - len(found)]
-                found, near = np.append(found, others[more]), np.append(near, apart[more])
-                order = np.argsort(near, kind="stable")
-                found, near = found[order], near[order]
-            positions[row], distances[row] = self._table.given(found), near
-        return positions, distances
+        asked = self._asked(rows)
+        positions, distances, _ = self._groups(asked)
+        for row in np.flatnonzero(positions[:, -1] < 0).tolist():
+            self._fill_up(asked, row, positions[row], distances[row])
+        return self._table.given(positions), distances
 
-    def _group(self, context: Floats, fitted: int) -> tuple[Positions, Floats, Floats]:
-        """The rows that count most for a row, of those that do: their positions, distances, and weights by feature."""
-        row = np.append(context, np.full(self._n_behavioral, np.nan))
-        weights = np.array([column.weights(row, fitted) for column in self._given_context])
-        # What is missing elsewhere is no context.
-        total = weights[: self._n_values].sum(axis=0)
-        if fitted >= 0:
-            total[fitted] = -1.0
-        # Most rows do not count at all, so that sorting the others is quick. Of equal weights, the first come first.
-        chosen = np.flatnonzero(total > 0.0)
-        chosen = chosen[np.argsort(-total[chosen], kind="stable")][: self._n_reference]
-        distances = self._distances(context, chosen)
-        order = np.lexsort((chosen, -total[chosen], distances))
-        kept = weights[:, chosen[order]]
-        return chosen[order], distances[order], kept / np.maximum(kept.sum(axis=1, keepdims=True), NEGLIGIBLE)
+    def _fill_up(self, asked: Asked, row: int, positions: Positions, distances: Floats) -> None:
+        """Makes up the number of reference rows by those that are nearest."""
+        context = asked.rows[row, : self._n_contextual]
+        found = positions[positions >= 0]
+        others = np.setdiff1d(np.arange(len(self._context)), np.append(found, asked.fitted[row]))
+        apart = self._distances(context, others)
+        more = np.argsort(apart, kind="stable")[: self._n_reference - len(found)]
+        near = np.append(distances[: len(found)], apart[more])
+        order = np.argsort(near, kind="stable")
+        positions[:], distances[:] = np.append(found, others[more])[order], near[order]
+
+    def _groups(self, asked: Asked) -> tuple[Positions, Floats, Floats]:
+        """The rows that count most for each row, nearest first, -1 where there are fewer; distances; and weights."""
+        is_category = self._categorical[: self._n_contextual].astype(bool)
+        positions, distances, weights = reference_rows(
+            [column.counted_forests for column in self._given_context],
+            self._rows,
+            np.where(is_category, 0.0, self._ranges),
+            asked.rows,
+            asked.fitted,
+            self._n_reference,
+            asked.n_threads,
+        )
+        # Where all columns are constant, no forest says which rows count.
+        for row in np.flatnonzero(positions[:, 0] < 0).tolist():
+            self._fill_up(asked, row, positions[row], distances[row])
+            weights[row] = 1.0 / self._n_reference
+        return positions, distances, weights
+
+    def _no_groups(self, n_rows: int) -> tuple[Positions, Floats, Floats]:
+        return np.empty((n_rows, 0), dtype=np.int64), np.empty((n_rows, 0)), np.empty((n_rows, self._n_behavioral, 0))
 
     def _distances(self, context: Floats, chosen: Positions) -> Floats:
         """Gower's, as in QCAD: the mean over the features that both rows have."""
@@ -286,17 +286,15 @@ class SurpriseModel:
         different = is_category | ~(self._ranges > 0)
         apart[:, different] = others[:, different] != context[different]
         known = ~(np.isnan(others) | np.isnan(context))
-        # The parts of a moment count as one column.
-        weights = np.where(known, self._weights, 0.0)
-        counted = weights.sum(axis=1)
-        sums = np.where(known, apart * weights, 0.0).sum(axis=1)
-        return np.where(counted > 0, sums / np.where(counted > 0, counted, 1.0), 1.0)
+        counted = known.sum(axis=1)
+        return np.where(counted > 0, np.where(known, apart, 0.0).sum(axis=1) / np.maximum(counted, 1), 1.0)
 
     def reach(self) -> Floats:
         """The distances of the nearest and the farthest reference row, for some of the fitted rows."""
         some = evenly(np.arange(len(self._context)), REACH_SAMPLE_SIZE)
-        groups = [self._group(self._context[row], int(row)) for row in some]
-        return np.array([[distances[0], distances[-1]] for _, distances, _ in groups])
+        positions, distances, _ = self._groups(Asked(self._rows[some], some))
+        last = np.maximum((positions >= 0).sum(axis=1), 1) - 1
+        return np.column_stack([distances[:, 0], distances[np.arange(len(some)), last]])
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
         """Everything there is to say about each row."""
@@ -309,18 +307,12 @@ class SurpriseModel:
         usual_given_all = self._usual_given_all(asked, judged)
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
+        percentiles = np.stack([each.percentiles(asked, N_QUANTILES) for each in self._given_context], axis=1)
+        positions, distances, weights = self._groups(asked) if not rows.is_brief else self._no_groups(len(asked.rows))
+        neighbors = self._table.given(positions)
+        counts = (positions >= 0).sum(axis=1)
         findings = []
-        for row in range(len(judged.partial)):
-            unknown = np.full(N_QUANTILES + 1, np.nan)
-            percentiles = np.array(
-                [unknown if each is None else each[row].percentiles(N_QUANTILES) for each in densities]
-            )
-            if rows.is_brief:
-                neighbors, distances = np.empty(0, dtype=np.int64), np.empty(0)
-                weights = np.empty((self._n_behavioral, 0))
-            else:
-                context = asked.rows[row, : self._n_contextual]
-                neighbors, distances, weights = self._group(context, int(asked.fitted[row]))
+        for row, n in enumerate(counts.tolist()):
             given_all = judged.cell_p_values_given_all
             verdicts = tuple(
                 CellVerdict(
@@ -335,11 +327,11 @@ class SurpriseModel:
             findings.append(
                 RowFindings(
                     judged.partial[row],
-                    percentiles,
-                    percentiles[:, [5, 50, 95]],
-                    self._table.given(neighbors),
-                    distances,
-                    weights,
+                    percentiles[row],
+                    percentiles[row][:, [5, 50, 95]],
+                    neighbors[row, :n],
+                    distances[row, :n],
+                    weights[row, :, :n],
                     verdicts,
                     str(judged.kinds[row]),
                 )
@@ -355,9 +347,11 @@ class SurpriseModel:
             if isinstance(column, CategoricalColumn):
                 continue
             odd = np.flatnonzero(judged.cell_p_values_given_all[:, feature] <= MAX_P_GIVEN_ALL)
-            for row, density in zip(odd.tolist(), column.densities(asked.take(odd)) if odd.size else [], strict=True):
-                percentiles = density.percentiles(N_QUANTILES)
-                found[row, feature] = float(percentiles[5]), float(percentiles[95])
+            if odd.size == 0:
+                continue
+            percentiles = column.percentiles(asked.take(odd), N_QUANTILES)
+            for row, (low, high) in zip(odd.tolist(), percentiles[:, [5, 95]].tolist(), strict=True):
+                found[row, feature] = low, high
         return found
 
 

@@ -12,9 +12,9 @@ from paribus.methods.surprise.trend import fit_trend
 from paribus.methods.surprise.views import pull_in
 
 # Tables with no more other features have all of them asked.
-MAX_OTHERS = 16
+MAX_OTHERS = 24
 # So many of them are chosen for what they add to each other, the rest each for itself.
-N_TOGETHER = 8
+N_TOGETHER = 12
 # Rows that tell which features go together.
 MAX_ROWS = 4_000
 N_BINS = 16

@@ -38,7 +38,7 @@ VALUE_LIMIT = 1.2
 # Cells with less evidence, in nats, are not what is strange about a row.
 MIN_EVIDENCE = 1.0
 # What has a lower probability among ordinary rows is strange.
-MAX_ORDINARY = 0.01
+MAX_ORDINARY = 0.005
 # Where a larger share of the rows have the same evidence, there is no scale to read off.
 MAX_TIE = 0.1
 NATS_PER_DIGIT = float(np.log(10.0))

@@ -1,0 +1,184 @@
+"""How fast a saved model answers: load, first score, rows per second, memory and size.
+
+Beside it, scikit-learn's IsolationForest, pickled with joblib, on the same table. Writes `serving.json` next to this
+file, and a part of docs/methods/performance.md from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from paper.markdown import rewrite_part
+from sklearn.ensemble import IsolationForest
+
+from paribus import ConditionalSurprise, load
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "serving.json"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
+N_CONTEXTUAL = N_BEHAVIORAL = 5
+N_FEW, N_ROUNDS = 5, 5
+
+
+def make_table(n_rows: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Five contextual features, and five behavioral features that depend on them nonlinearly."""
+    random = np.random.default_rng(seed)
+    context = random.normal(size=(n_rows, N_CONTEXTUAL))
+    slopes = np.random.default_rng(1).normal(size=(N_CONTEXTUAL, N_BEHAVIORAL))
+    behavior = np.sin(context @ slopes) + 0.1 * random.normal(size=(n_rows, N_BEHAVIORAL))
+    return np.hstack([context, behavior])
+
+
+# In processes of their own, so that what one has read is not in the memory of another. Imports are not counted.
+OPEN = """
+import re, sys, time
+import joblib
+import numpy as np
+import paribus.detectors.load
+import paribus.methods.surprise
+from paribus import load
+from serving import N_FEW, make_table
+kind, path = sys.argv[1:]
+few = make_table(N_FEW, seed=3)
+named = {f"column_{position}": few[:, position] for position in range(few.shape[1])}
+def memory(name):
+    return float(re.search(name + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1e3
+before, start = memory("VmRSS"), time.perf_counter()
+model = load(path) if kind == "paribus" else joblib.load(path)
+opened = time.perf_counter()
+model.anomaly_score(named) if kind == "paribus" else model.score_samples(few)
+print(opened - start, time.perf_counter() - opened, memory("VmRSS") - before)
+"""
+
+
+def opening(kind: str, path: Path) -> dict[str, float]:
+    """The medians of some processes that open a model and score five rows."""
+    found = []
+    for _ in range(N_ROUNDS):
+        command = [sys.executable, "-c", OPEN, kind, str(path)]
+        output = subprocess.run(command, capture_output=True, text=True, check=True, cwd=HERE).stdout
+        found.append([float(each) for each in re.findall(r"[\d.e+-]+", output)])
+    load_seconds, first_seconds, megabytes = np.median(np.array(found), axis=0).tolist()
+    return {"load_seconds": load_seconds, "first_score_seconds": first_seconds, "megabytes": megabytes}
+
+
+def rate(work: Callable[[], object], n_rows: int) -> float:
+    """Rows per second, the best of three."""
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return n_rows / min(times)
+
+
+def shell_seconds(model: Path, folder: Path) -> float:
+    """The duration of `paribus score` for five rows, the best of some."""
+    rows = make_table(N_FEW, seed=3)
+    csv = folder / "five-rows.csv"
+    names = ",".join(f"column_{position}" for position in range(rows.shape[1]))
+    csv.write_text(names + "\n" + "\n".join(",".join(map(repr, row)) for row in rows.tolist()) + "\n", encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("paribus")), "score", str(model), str(csv)]
+    times = []
+    for _ in range(N_ROUNDS):
+        start = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def measure(n_rows: int, n_new: int) -> dict[str, Any]:
+    """Fits both, saves them, and measures what opens them."""
+    table, new = make_table(n_rows), make_table(n_new, seed=2)
+    few_explained = new[: n_new // 10]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ours, theirs = folder / "model.paribus", folder / "model.joblib"
+        columns = {f"column_{position}": table[:, position] for position in range(table.shape[1])}
+        contextual, behavioral = list(columns)[:N_CONTEXTUAL], list(columns)[N_CONTEXTUAL:]
+        ConditionalSurprise(contextual, behavioral).fit(columns).save(ours)
+        joblib.dump(IsolationForest(random_state=0).fit(table), theirs)
+        new_columns = dict(zip(columns, new.T, strict=True))
+        explained = dict(zip(columns, few_explained.T, strict=True))
+        model, peer = load(ours), joblib.load(theirs)
+        found = {
+            "rows": n_rows,
+            "cores": int(joblib.cpu_count()),
+            "table_megabytes": table.nbytes / 1e6,
+            "model_megabytes": ours.stat().st_size / 1e6,
+            **opening("paribus", ours),
+            "rows_per_second": rate(lambda: model.anomaly_score(new_columns), n_new),
+            "percentiles_per_second": rate(lambda: model.percentiles(explained), len(few_explained)),
+            "references_per_second": rate(lambda: model.reference_group(explained), len(few_explained)),
+            "shell_seconds": shell_seconds(ours, folder),
+            "peer": {
+                "model_megabytes": theirs.stat().st_size / 1e6,
+                **opening("joblib", theirs),
+                "rows_per_second": rate(lambda: peer.score_samples(new), n_new),
+            },
+        }
+    print(json.dumps(found, indent=2), flush=True)
+    return found
+
+
+def write_page(results: list[dict[str, Any]]) -> None:
+    """Writes the tables into docs/methods/performance.md, between its marks."""
+    lines = [
+        f"Measured on {results[0]['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioral features, "
+        "the default parameters; a file that the system has in its cache; without imports.",
+        "",
+        "| fitted rows | numbers | model file | load | first score | memory | new rows per second "
+        "| percentiles, rows per second | reference groups, rows per second | `paribus score`, five rows |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for each in results:
+        lines.append(
+            f"| {each['rows']:,} | {each['table_megabytes']:,.0f} MB | {each['model_megabytes']:,.0f} MB "
+            f"| {each['load_seconds']:.2f} s | {each['first_score_seconds']:.2f} s | {each['megabytes']:,.0f} MB "
+            f"| {each['rows_per_second']:,.0f} | {each['percentiles_per_second']:,.0f} "
+            f"| {each['references_per_second']:,.0f} | {each['shell_seconds']:.1f} s |"
+        )
+    lines += [
+        "",
+        "scikit-learn's IsolationForest (100 trees of 256 rows) on the same tables, pickled with joblib:",
+        "",
+        "| fitted rows | model file | load | first score | memory | new rows per second |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for each in results:
+        peer = each["peer"]
+        lines.append(
+            f"| {each['rows']:,} | {peer['model_megabytes']:,.1f} MB | {peer['load_seconds']:.2f} s "
+            f"| {peer['first_score_seconds']:.2f} s | {peer['megabytes']:,.0f} MB | {peer['rows_per_second']:,.0f} |"
+        )
+    rewrite_part(PAGE, "serving", lines)
+
+
+def main() -> None:
+    """Runs the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="use a small table and write nothing")
+    parser.add_argument("--page-only", action="store_true", help="only rewrite the page from serving.json")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        measure(5_000, 5_000)
+        return
+    if not arguments.page_only:
+        results = [measure(100_000, 50_000), measure(1_000_000, 50_000)]
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    write_page(json.loads(RESULTS.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()

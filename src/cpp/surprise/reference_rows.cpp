@@ -1,0 +1,141 @@
+#include "surprise/reference_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "surprise/distributions.hpp"
+
+namespace paribus {
+
+namespace {
+
+/// What one thread needs for a row.
+class Finder {
+public:
+    Finder(const std::vector<std::vector<CountedForest>> &features, const ContextDistance &distance,
+           std::size_t n_fitted)
+        : features_(features), distance_(distance), totals_(n_fitted), places_(n_fitted) {}
+
+    void find(const double *row, std::int64_t fitted, std::size_t n_reference, std::int64_t *positions,
+              double *distances, double *weights) {
+        collect(row, fitted);
+        choose(row, n_reference);
+        std::fill_n(positions, n_reference, -1);
+        std::fill_n(distances, n_reference, 0.0);
+        std::fill_n(weights, features_.size() * n_reference, 0.0);
+        for (std::size_t i = 0; i < chosen_.size(); ++i) {
+            positions[i] = chosen_[i].row;
+            distances[i] = chosen_[i].distance;
+            places_[chosen_[i].row] = static_cast<std::uint32_t>(i) + 1;
+        }
+        for (std::size_t feature = 0; feature < features_.size(); ++feature) {
+            double *const to = weights + feature * n_reference;
+            for (std::size_t i = begins_[feature]; i < begins_[feature + 1]; ++i) {
+                if (places_[members_[i]] > 0) to[places_[members_[i]] - 1] += counts_[i];
+            }
+            double total = 0.0;
+            for (std::size_t i = 0; i < chosen_.size(); ++i) total += to[i];
+            for (std::size_t i = 0; i < chosen_.size(); ++i) {
+                to[i] = features_[feature].empty() ? 1.0 / static_cast<double>(chosen_.size())
+                                                   : to[i] / std::max(total, least);
+            }
+        }
+        for (const Chosen &each : chosen_) places_[each.row] = 0;
+        for (const std::uint32_t each : touched_) totals_[each] = 0.0;
+    }
+
+private:
+    struct Chosen {
+        double distance, total;
+        std::uint32_t row;
+    };
+
+    static constexpr double least = 1e-12;
+
+    /// All rows that share a leaf, feature by feature, and how much they count in it.
+    void collect(const double *row, std::int64_t fitted) {
+        members_.clear();
+        counts_.clear();
+        touched_.clear();
+        begins_.assign(1, 0);
+        for (const std::vector<CountedForest> &forests : features_) {
+            for (const CountedForest &each : forests) {
+                const std::size_t n_pairs = each.forest->n_pairs();
+                for (std::size_t pair = 0; pair < n_pairs; ++pair) {
+                    const std::size_t begin = members_.size();
+                    each.forest->find_rows(pair, row, fitted, members_);
+                    const std::size_t n = members_.size() - begin;
+                    counts_.resize(members_.size(), each.share / static_cast<double>(n * n_pairs));
+                }
+            }
+            begins_.push_back(members_.size());
+        }
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            if (totals_[members_[i]] == 0.0) touched_.push_back(members_[i]);
+            totals_[members_[i]] += counts_[i];
+        }
+        if (fitted >= 0) totals_[static_cast<std::size_t>(fitted)] = 0.0;
+    }
+
+    void choose(const double *row, std::size_t n_reference) {
+        chosen_.clear();
+        for (const std::uint32_t each : touched_) {
+            if (totals_[each] > 0.0) chosen_.push_back({0.0, totals_[each], each});
+        }
+        const auto counts_more = [](const Chosen &a, const Chosen &b) {
+            return a.total > b.total || (a.total == b.total && a.row < b.row);
+        };
+        if (chosen_.size() > n_reference) {
+            const auto end = chosen_.begin() + static_cast<std::ptrdiff_t>(n_reference);
+            std::nth_element(chosen_.begin(), end - 1, chosen_.end(), counts_more);
+            chosen_.erase(end, chosen_.end());
+        }
+        for (Chosen &each : chosen_) each.distance = distance_(row, each.row);
+        std::sort(chosen_.begin(), chosen_.end(), [&](const Chosen &a, const Chosen &b) {
+            return a.distance < b.distance || (a.distance == b.distance && counts_more(a, b));
+        });
+    }
+
+    const std::vector<std::vector<CountedForest>> &features_;
+    const ContextDistance &distance_;
+    /// By fitted row; 0 between rows.
+    std::vector<double> totals_;
+    std::vector<std::uint32_t> places_;
+    std::vector<std::uint32_t> members_, touched_;
+    std::vector<double> counts_;
+    std::vector<std::size_t> begins_;
+    std::vector<Chosen> chosen_;
+};
+
+}  // namespace
+
+double ContextDistance::operator()(const double *row, std::uint32_t other) const {
+    const double *const others = rows + other * n_features;
+    double sum = 0.0;
+    std::size_t n_known = 0;
+    for (std::size_t f = 0; f < ranges.size(); ++f) {
+        if (std::isnan(row[f]) || std::isnan(others[f])) continue;
+        ++n_known;
+        sum += ranges[f] > 0.0 ? std::fabs(others[f] - row[f]) / ranges[f] : others[f] != row[f];
+    }
+    return n_known > 0 ? sum / static_cast<double>(n_known) : 1.0;
+}
+
+void find_reference_rows(const AskedRows &rows, const std::vector<std::vector<CountedForest>> &features,
+                         const ContextDistance &distance, std::size_t n_fitted, std::size_t n_reference,
+                         std::int64_t *positions, double *distances, double *weights, std::size_t n_threads,
+                         const Tick &on_tick) {
+    for_each_block(rows.n_rows, n_threads, on_tick, [&] {
+        auto finder = std::make_shared<Finder>(features, distance, n_fitted);
+        return [&, finder](std::size_t begin, std::size_t end) {
+            for (std::size_t row = begin; row < end; ++row) {
+                finder->find(rows.features + row * distance.n_features, rows.fitted[row], n_reference,
+                             positions + row * n_reference, distances + row * n_reference,
+                             weights + row * features.size() * n_reference);
+            }
+        };
+    });
+}
+
+}  // namespace paribus

@@ -1,0 +1,211 @@
+"""The `paribus` command on tables that are read in batches."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from paribus import ConditionalSurprise
+from paribus._common import atomic_files
+from paribus.cli import commands, fitting, large
+from paribus.io.reading import raw
+from tests.support.running import QUICK_OPTIONS, ROLES, invoke, run
+
+QUICK = QUICK_OPTIONS["surprise"]
+MEMORY = ["--memory", "4GB"]
+
+
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples of 100 rows, and batches of 40."""
+    monkeypatch.setattr(fitting, "sample_size", lambda *_: 100)
+    monkeypatch.setattr(raw, "BATCH_SIZE", 40)
+
+
+def shuffled(days: Path, to: Path) -> Path:
+    header, *lines = days.read_text().splitlines()
+    random.Random(0).shuffle(lines)
+    to.write_text("\n".join([header, *lines]) + "\n")
+    return to
+
+
+def expect_same_scores(found: pd.DataFrame, expected: pd.DataFrame) -> None:
+    """The same bits in scores, labels and parts."""
+    columns = ["score", "label", "partial_temperature", "partial_rain", "partial_wind"]
+    pd.testing.assert_frame_equal(found[columns], expected[columns], check_exact=True)
+
+
+def test_batches_give_what_a_table_in_memory_gives(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests output, scores and report of a table that the sample holds, from text, Parquet, a folder and a pipe."""
+    monkeypatch.setattr(raw, "BATCH_SIZE", 70)
+    expected = invoke("detect", days, *ROLES, *QUICK, "--out", tmp_path / "a.csv")
+    # Numbers of text are floats.
+    floats = "* REPLACE (elevation::DOUBLE AS elevation)"
+    duckdb.from_csv_auto(str(days)).project(floats).write_parquet(str(tmp_path / "days.parquet"))
+    (tmp_path / "parts").mkdir()
+    lines = days.read_text().splitlines(keepends=True)
+    for part in range(3):
+        (tmp_path / "parts" / f"{part}.csv").write_text("".join([lines[0], *lines[1 + 100 * part : 101 + 100 * part]]))
+    for source in (days, tmp_path / "days.parquet", tmp_path / "parts"):
+        found = invoke("detect", source, *ROLES, *QUICK, *MEMORY, "--out", tmp_path / "b.csv")
+        assert found[:2] == expected[:2]
+        expect_same_scores(pd.read_csv(tmp_path / "b.csv"), pd.read_csv(tmp_path / "a.csv"))
+    code, *_ = invoke("detect", days, *ROLES, *QUICK, *MEMORY, "--report", tmp_path / "r.html")
+    assert code == 0
+    piped = run("detect", "-", *ROLES, *QUICK, *MEMORY, cwd=tmp_path, stdin=days.read_bytes())
+    assert piped.stdout == expected[1]
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
+def test_a_larger_table_is_sampled_scored_and_explained(days: Path, tmp_path: Path, suffix: str) -> None:
+    """Tests that all rows are scored in their order, that the highest are explained, and that the sample is named."""
+    out = tmp_path / f"scores{suffix}"
+    code, text, err = invoke("detect", days, *ROLES, *QUICK, *MEMORY, "--out", out, "--top", 4, "--json")
+    assert code == 0, err
+    assert "days.csv has 300 rows: the detector is fitted to a sample of" in err
+    readers: dict[str, Any] = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
+    scores = readers[suffix](out) if suffix in readers else pd.read_json(out, lines=True)
+    assert scores["row"].tolist() == list(range(300))
+    assert {"row", "score", "label", "partial_temperature", "partial_rain", "partial_wind"} <= set(scores)
+    top = json.loads(text)
+    assert (top["rows"], top["scored"]) == (300, 300)
+    best = scores.sort_values("score", ascending=False, kind="stable")[:4]
+    assert [each["position"] for each in top["top"]] == best["row"].tolist()
+    assert [each["rank_in_file"] for each in top["top"]] == [1, 2, 3, 4]
+    np.testing.assert_allclose([each["score"] for each in top["top"]], best["score"])
+    assert top["anomalies"] == (scores["label"] == "anomaly").sum()
+
+
+@pytest.mark.usefixtures("sampled")
+def test_the_order_of_rows_does_not_change_scores(days: Path, tmp_path: Path) -> None:
+    """Tests that shuffled rows of a sampled table get the same bits, row by row."""
+    other = shuffled(days, tmp_path / "other.csv")
+    for source, name in ((days, "a.csv"), (other, "b.csv")):
+        code, _, err = invoke("detect", source, *ROLES, *QUICK, *MEMORY, "--id", "station", "--out", tmp_path / name)
+        assert code == 0, err
+    first, second = (pd.read_csv(tmp_path / name).set_index("id").sort_index() for name in ("a.csv", "b.csv"))
+    pd.testing.assert_frame_equal(second, first, check_exact=True)
+
+
+def test_models_are_fitted_and_used_in_batches(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that fit and score with --memory give the bits of those without."""
+    monkeypatch.setattr(raw, "BATCH_SIZE", 70)
+    assert invoke("fit", days, *ROLES, *QUICK, "--model", tmp_path / "a.paribus")[0] == 0
+    assert invoke("fit", days, *ROLES, *QUICK, *MEMORY, "--model", tmp_path / "b.paribus")[0] == 0
+    expected = invoke("score", tmp_path / "a.paribus", days, "--out", tmp_path / "a.csv", "--id", "station")
+    found = invoke("score", tmp_path / "b.paribus", days, "--out", tmp_path / "b.csv", "--id", "station", *MEMORY)
+    assert found[:2] == expected[:2]
+    first, second = (pd.read_csv(tmp_path / name) for name in ("a.csv", "b.csv"))
+    expect_same_scores(second, first)
+
+
+@pytest.mark.usefixtures("sampled")
+def test_a_model_of_a_sample_is_saved(days: Path, tmp_path: Path) -> None:
+    """Tests that a model fitted to a sample holds no more rows."""
+    assert invoke("fit", days, *ROLES, *QUICK, *MEMORY, "--model", tmp_path / "m.paribus")[0] == 0
+    assert len(ConditionalSurprise.load(tmp_path / "m.paribus").anomaly_scores_) <= 100
+
+
+@pytest.mark.usefixtures("sampled")
+def test_a_report_of_too_many_rows_is_refused_before_the_work(days: Path, tmp_path: Path) -> None:
+    """Tests that one sentence says how many rows a report can hold."""
+    code, out, err = invoke("detect", days, *ROLES, *QUICK, *MEMORY, "--report", tmp_path / "r.html")
+    assert (code, out) == (2, "")
+    assert "a report holds all rows, and 300 are too many for it here" in err
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("memory", "message"),
+    [("2cows", "--memory is '2cows': it must be a size such as 2GB"), ("100MB", "--memory is too small for 6 columns")],
+)
+def test_sizes_that_cannot_be_are_one_sentence(days: Path, memory: str, message: str) -> None:
+    """Tests that a size that is none, or too small, is reported before the fit."""
+    code, out, err = invoke("detect", days, *ROLES, *QUICK, "--memory", memory)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("name", ["scores.csv", "scores.parquet"])
+def test_a_full_disk_leaves_the_old_scores(
+    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Tests that a failure in the last step keeps the old file and leaves nothing else behind."""
+    (tmp_path / name).write_text("old")
+
+    def full(_: Path) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(atomic_files, "_flush_to_disk", full)
+    code, out, err = invoke("detect", days, *ROLES, *QUICK, *MEMORY, "--out", tmp_path / name)
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1] == f"paribus: cannot write '{tmp_path / name}': no space left on device"
+    assert (tmp_path / name).read_text() == "old"
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_between_batches_leaves_the_old_scores(
+    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Tests that a signal while scores are written keeps the old file, and leaves nothing half."""
+    (tmp_path / "scores.parquet").write_text("old")
+    score = ConditionalSurprise.score_batch
+    n_scored: list[int] = []
+
+    def interrupted(self: Any, batch: Any, **options: Any) -> Any:
+        n_scored.append(len(n_scored))
+        if len(n_scored) == 3:
+            os.kill(os.getpid(), number)
+        return score(self, batch, **options)
+
+    monkeypatch.setattr(ConditionalSurprise, "score_batch", interrupted)
+    code, out, err = invoke("detect", days, *ROLES, *QUICK, *MEMORY, "--out", tmp_path / "scores.parquet")
+    assert (code, out) == (128 + number, "")
+    assert "Traceback" not in err
+    assert (tmp_path / "scores.parquet").read_text() == "old"
+    assert os.listdir(tmp_path) == ["scores.parquet"]
+
+
+def test_large_files_are_read_in_batches_without_being_told(days: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a file that is too large for the machine is recognized by its size."""
+    from paribus.cli.options import Source
+
+    source = Source(str(days), None, None, None, None, [])
+    assert not large.is_large(source, None)
+    assert large.is_large(source, 10**9)
+    monkeypatch.setattr(large, "MAX_SHARE", 1e-9)
+    assert large.is_large(source, None)
+    assert large.is_large(Source(str(days.parent), None, None, None, None, []), None)
+
+
+@pytest.mark.usefixtures("sampled")
+def test_columns_of_a_large_table_are_listed_by_its_first_rows(days: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the overview of a large table reads a part of it, and says so."""
+    monkeypatch.setattr(commands, "MAX_LISTED_ROWS", 70)
+    code, out, err = invoke("detect", days, *MEMORY)
+    assert code == 0
+    assert "days.csv has 300 rows: its columns are listed by the first 80" in err
+    assert "temperature" in out
+
+
+def test_a_folder_cannot_be_overwritten_by_its_scores(days: Path, tmp_path: Path) -> None:
+    """Tests that scores do not go into the folder that is read, where they would be part of the table next time."""
+    (tmp_path / "parts").mkdir()
+    shutil.copy(days, tmp_path / "parts" / "1.csv")
+    code, _, err = invoke("detect", tmp_path / "parts", *ROLES, *QUICK, "--out", tmp_path / "parts" / "scores.csv")
+    assert code == 2
+    assert "is in the folder that is read" in err

@@ -1,0 +1,195 @@
+"""Categories as behavior, and missing values as behavior."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paribus import QCAD, ConditionalSurprise, load
+from paribus._core import FeatureTable, Forest, Samples, Target
+from paribus.methods.surprise.categories import MAX_CLASSES, Categories
+from tests.oracles import classes
+
+NAMES = ["red", "green", "blue", "gray"]
+
+
+def make_table(n_rows: int = 1500, n_classes: int = 3, seed: int = 0) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    size, zone = random.normal(size=n_rows), random.integers(0, 3, size=n_rows)
+    odds = np.exp(2.0 * size[:, None] * np.arange(n_classes) + 2.0 * (zone[:, None] == np.arange(n_classes)))
+    color = (odds.cumsum(axis=1) / odds.sum(axis=1, keepdims=True) > random.random((n_rows, 1))).argmax(axis=1)
+    weight = size + color + random.normal(size=n_rows)
+    return {"size": size, "zone": np.array(list("abc"))[zone], "color": np.array(NAMES)[color], "weight": weight}
+
+
+def fit(table: dict[str, Any], behavioral: list[str], **parameters: Any) -> ConditionalSurprise:
+    return ConditionalSurprise(["size", "zone"], behavioral, n_trees=32, n_jobs=1, **parameters).fit(table)
+
+
+def test_a_wrong_category_has_the_highest_score() -> None:
+    """Tests that a category that no comparable row has is among the first, and that the sentence says so."""
+    table = make_table()
+    row = int(np.argmin(np.abs(table["size"] - 2.2)))
+    table["color"] = table["color"].copy()
+    table["color"][row] = "red"
+    detector = fit(table, ["color"])
+    assert row in np.argsort(-detector.anomaly_scores_)[:10]
+    sentence = detector.explain(row).sentence
+    assert sentence.startswith("color 'red' for")
+    assert "of comparable rows are, " in sentence
+    assert "are 'blue'" in sentence
+
+
+def test_ordinary_categories_are_seldom_flagged() -> None:
+    """Tests that of clean tables no more than 3 in 1,000 rows are flagged where 1 is wanted."""
+    flagged = [fit(make_table(seed=seed), ["color"]).labels_ == -1 for seed in range(3)]
+    assert np.mean(flagged) <= 0.003
+
+
+def test_stated_probabilities_hold() -> None:
+    """Tests that categories with a stated probability of about p are there in a share p of the rows."""
+    table = make_table(4000)
+    detector = fit(table, ["color"])
+    rows = np.arange(0, 4000, 2)
+    explained = detector.explain_all(len(rows), rows={name: values[rows] for name, values in table.items()})
+    found = {int(str(each.row)): each.behavior[0].verdict.shares.probabilities for each in explained}
+    codes = np.searchsorted(sorted(set(table["color"])), table["color"][rows])
+    stated = np.array([found[row] for row in range(len(rows))])
+    actual = codes[:, None] == np.arange(stated.shape[1])
+    for low, high in ((0.02, 0.1), (0.1, 0.3), (0.3, 0.7), (0.7, 1.0)):
+        inside = (stated >= low) & (stated < high)
+        assert actual[inside].mean() == pytest.approx(stated[inside].mean(), abs=0.05)
+
+
+def test_reordered_rows_give_the_same_scores() -> None:
+    """Tests that the order of rows does not change a bit."""
+    table = make_table(600)
+    order = np.random.default_rng(1).permutation(600)
+    scores = fit(table, ["color", "weight"]).anomaly_scores_
+    shuffled = fit({name: values[order] for name, values in table.items()}, ["color", "weight"]).anomaly_scores_
+    assert np.array_equal(scores[order], shuffled)
+
+
+def test_relabelled_categories_give_the_same_verdicts() -> None:
+    """Tests that the names of categories do not matter, but for which rows are drawn into which sample."""
+    table = make_table()
+    names = dict(zip(NAMES, ["zz", "<b>", "0", "=1+1"], strict=True))
+    relabelled = table | {"color": np.array([names[each] for each in table["color"]])}
+    one, two = (fit(each, ["color"]).anomaly_scores_ for each in (table, relabelled))
+    assert np.corrcoef(one, two)[0, 1] > 0.9
+    assert len(set(np.argsort(-one)[:20]) & set(np.argsort(-two)[:20])) >= 15
+
+
+def test_a_model_file_gives_the_same_scores(tmp_path: Path) -> None:
+    """Tests that categories, missing values and new rows are judged alike by a model that was saved."""
+    table = make_table(800)
+    table["weight"] = np.where(np.arange(800) % 9 == 0, np.nan, table["weight"])
+    detector = fit(table, ["color", "weight"])
+    assert detector.behavioral_features_ == ["color", "weight", "weight (missing)"]
+    detector.save(tmp_path / "colors.paribus")
+    loaded = load(tmp_path / "colors.paribus")
+    new = {name: values[:50] for name, values in make_table(seed=5).items()}
+    new["color"] = np.where(np.arange(50) % 7 == 0, "never seen", new["color"])
+    for rows in (table, new):
+        assert np.array_equal(detector.anomaly_score(rows), loaded.anomaly_score(rows))
+    assert np.array_equal(detector.anomaly_score(table), detector.anomaly_scores_)
+    assert list(loaded.view().store.original.categories(2)) == list(table["color"])
+
+
+def test_a_category_that_was_never_seen_is_rare() -> None:
+    """Tests that a new category has the probability of one that n rows have not shown, and is named."""
+    table = make_table()
+    detector = fit(table, ["color"])
+    new = {name: values[:1] for name, values in table.items()} | {"color": np.array(["mauve"])}
+    assert detector.cell_p_values(new)["color"][0] <= 2 / 1500
+    assert "a new category" in detector.explain_all(1, rows=new)[0].sentence
+
+
+def test_missing_values_are_behavior_of_their_own() -> None:
+    """Tests that a value that is missing where it never is stands out, and that the value's own score is missing."""
+    table = make_table()
+    table["weight"] = np.where(table["zone"] == "a", np.nan, table["weight"])
+    row = int(np.flatnonzero(table["zone"] == "b")[0])
+    table["weight"][row] = np.nan
+    detector = fit(table, ["color", "weight"])
+    parts = detector.partial_scores_
+    assert np.isnan(parts["weight"][row])
+    assert int(np.nanargmax(parts["weight (missing)"])) == row
+    assert "weight is missing" in detector.explain(row).sentence
+    assert "of comparable rows it is present" in detector.explain(row).sentence
+    # Where it is always missing, that is nothing new.
+    assert np.median(parts["weight (missing)"][table["zone"] == "a"]) < 0.1
+
+
+def test_values_that_are_missing_together_count_once() -> None:
+    """Tests that a second value that is missing in the same rows has no feature of its own."""
+    table = make_table(600)
+    absent = np.arange(600) % 10 == 0
+    for name in ("weight", "height"):
+        table[name] = np.where(absent, np.nan, table["weight"])
+    names = ["weight", "height", "color"]
+    assert fit(table, names).behavioral_features_ == [*names, "weight (missing)"]
+    assert fit(table, names, missing=False).behavioral_features_ == names
+
+
+def test_a_constant_column_leaves_the_score() -> None:
+    """Tests that a constant behavioral column is said, and changes nothing."""
+    table = make_table(400) | {"same": np.full(400, 7.0)}
+    with pytest.warns(UserWarning, match="behavioral column 'same' is 7 in every row, so it is left out"):
+        detector = fit(table, ["weight", "same"])
+    assert detector.behavioral_features_ == ["weight"]
+    assert np.array_equal(detector.anomaly_scores_, fit(table, ["weight"]).anomaly_scores_)
+
+
+def test_a_column_of_names_is_refused() -> None:
+    """Tests that a column with a different text in every row is refused in a sentence."""
+    table = make_table(100) | {"name": np.array([f"row {row}" for row in range(100)])}
+    with pytest.raises(ValueError, match="'name' has 100 different values in 100 rows"):
+        fit(table, ["name"])
+
+
+def test_qcad_refuses_categories() -> None:
+    """Tests that QCAD says which detector judges categories."""
+    with pytest.raises(TypeError, match="'color' does not hold numbers .* or judge it with ConditionalSurprise"):
+        QCAD(["size"], ["color"]).fit(make_table(50))
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=2, max_size=100),
+    st.integers(0, 2**32 - 1),
+)
+def test_tails_are_those_of_plain_code(counts: list[int], seed: int) -> None:
+    """Tests that the probability of a category at most as probable is the sum over all categories."""
+    categories = Categories(np.array(counts))
+    random = np.random.default_rng(seed)
+    n_classes = min(len(counts), MAX_CLASSES)
+    of_classes = random.dirichlet(np.ones(n_classes), size=1)
+    whole = [*categories.probabilities(np.repeat(of_classes, len(counts), axis=0), np.arange(len(counts)))]
+    for code in (0, len(counts) - 1, len(counts)):
+        own = categories.probabilities(of_classes, np.array([code]))
+        expected = classes.tail([*whole, categories.unseen], float(own[0]))
+        assert categories.tails(of_classes, own)[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_class_shares_are_those_of_the_rows_in_the_leaves() -> None:
+    """Tests that class frequencies are those of the rows that share leaves with a row."""
+    random = np.random.default_rng(0)
+    rows = np.column_stack([random.normal(size=200), random.integers(0, 5, size=200)]).astype(np.float64)
+    class_of_code = np.array([0, 1, 2, 2, 2], dtype=np.uint8)
+    table, target = FeatureTable(rows, np.array([0, 1], dtype=np.uint8)), Target(rows, 1, class_of_code)
+    samples = Samples(np.ones(200, dtype=np.uint8), np.arange(200), 1, 100, 3)
+    forest = Forest(table, samples, target, np.array([0], dtype=np.uint16), 1, 4, 0)
+    fitted = np.arange(200)
+    found = forest.class_shares(rows, fitted, 2.0)
+    for row in range(0, 200, 20):
+        leaf = np.flatnonzero(forest.weights(rows[row], row))
+        codes = class_of_code[rows[leaf, 1].astype(np.int64)].tolist()
+        assert found[row] == pytest.approx(classes.class_shares([codes], 3, 2.0))
+    forest.release()
+    assert np.array_equal(forest.class_shares(rows, fitted, 2.0), found)
+    assert np.array_equal(forest.class_shares(rows[:7], fitted[:7], 2.0, 2), found[:7])

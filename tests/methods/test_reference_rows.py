@@ -1,0 +1,76 @@
+"""Reference rows and percentiles in blocks, against plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from paribus import ConditionalSurprise
+from paribus.methods.interface import RowBatch
+from paribus.methods.surprise.model import N_QUANTILES, SurpriseModel
+from paribus.methods.surprise.state import SurpriseSettings
+from paribus.methods.surprise.views import Asked
+from paribus.tables.encoded_table import encode_table
+from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
+
+
+@pytest.fixture(scope="module")
+def model() -> SurpriseModel:
+    table = encode_table(mixed_table(300), CONTEXT, BEHAVIOR, None).by_content()
+    made = SurpriseModel(table, SurpriseSettings(16, 0.7, 4, 2**15, 0))
+    made.fit(1)
+    return made
+
+
+def test_reference_rows_are_those_that_share_most_leaves(model: SurpriseModel) -> None:
+    """Tests rows, weights and order of reference groups against weights over all rows, sorted in Python."""
+    rows, fitted = model._rows[:40], np.where(np.arange(40) % 2 == 0, np.arange(40), -1)
+    positions, distances, weights = model._groups(Asked(rows, fitted))
+    for row in range(40):
+        of_features = []
+        for column in model._given_context:
+            parts = [share * forest.weights(rows[row], int(fitted[row])) for forest, share in column.counted_forests]
+            of_features.append(np.sum(parts, axis=0))
+        total = np.sum(of_features, axis=0)
+        found = positions[row][positions[row] >= 0]
+        assert len(found) == min((total > 0).sum(), model._n_reference)
+        assert total[found].min() >= np.sort(total)[-len(found)] - 1e-9
+        near = distances[row, : len(found)]
+        np.testing.assert_allclose(near, model._distances(rows[row, : model._n_contextual], found))
+        assert (np.diff(near) >= 0).all()
+        for feature, each in enumerate(of_features):
+            np.testing.assert_allclose(weights[row, feature, : len(found)], each[found] / each[found].sum(), atol=1e-12)
+
+
+def test_percentiles_are_those_of_the_density(model: SurpriseModel) -> None:
+    """Tests the compiled quantiles of smooth distributions against the plain ones, on any scale."""
+    rows, fitted = model._rows[:50], np.where(np.arange(50) % 2 == 0, np.arange(50), -1)
+    asked = Asked(rows, fitted)
+    for column in model._given_context:
+        found = column.percentiles(asked, N_QUANTILES)
+        for row, density in enumerate(column.densities(asked)):
+            expected = density.percentiles(N_QUANTILES)
+            np.testing.assert_allclose(found[row], expected, rtol=1e-3, atol=1e-3 * np.ptp(expected))
+
+
+def test_blocks_threads_and_kernels_change_nothing(model: SurpriseModel) -> None:
+    """Tests that percentiles and reference groups are the same bits for rows alone and together, on two threads."""
+    context, behavior = model._rows[:60, : model._n_contextual], model._rows[:60, model._n_contextual :]
+    fitted = np.full(60, -1)
+    batch = RowBatch(context, behavior, fitted, 2)
+    together, (positions, distances) = model.percentiles(batch), model.neighbors(batch)
+    for row in range(0, 60, 7):
+        one = slice(row, row + 1)
+        alone = RowBatch(context[one], behavior[one], fitted[one], 1)
+        np.testing.assert_array_equal(model.percentiles(alone)[0], together[row])
+        np.testing.assert_array_equal(model.neighbors(alone)[0][0], positions[row])
+        np.testing.assert_array_equal(model.neighbors(alone)[1][0], distances[row])
+
+
+def test_constant_behavior_is_compared_with_the_nearest_rows() -> None:
+    """Tests that a table whose only behavior is constant still has reference rows."""
+    table = mixed_table(40)
+    table["pressure"] = 3.0
+    with pytest.warns(UserWarning, match="scores 0"):
+        detector = ConditionalSurprise(CONTEXT, ["pressure"], n_trees=4).fit(table)
+    assert len(detector.explain(0).reference_positions) == 39
