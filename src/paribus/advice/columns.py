@@ -95,7 +95,9 @@ def _look(table: Table, position: int) -> ColumnLook:
 
 
 def _of_moments(table: Table, position: int) -> tuple[Nature, str]:
-    return (Nature.MOMENT, "it holds moments") if is_moment(table, position) else (Nature.QUANTITY, "it holds durations")
+    if is_moment(table, position):
+        return Nature.MOMENT, "it holds moments"
+    return Nature.QUANTITY, "it holds durations"
 
 
 def _of_numbers(name: str, known: Floats, n_distinct: int) -> tuple[Nature, str]:

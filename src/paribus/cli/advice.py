@@ -47,7 +47,7 @@ def context(source: Source, behavior: list[str], picture: Path | None, as_json: 
 
 def _print(advice: Advice) -> None:
     steps = {step.name: place for place, step in enumerate(advice.steps, 1)}
-    roles = {name: "behavior" for name in advice.behavioral} | {name: f"context {n}" for name, n in steps.items()}
+    roles = dict.fromkeys(advice.behavioral, "behavior") | {name: f"context {n}" for name, n in steps.items()}
     if advice.id is not None:
         roles[advice.id] = "id"
     print_table(

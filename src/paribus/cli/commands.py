@@ -18,7 +18,7 @@ from paribus.cli.delivery import check_whole, deliver, deliver_summary, prepared
 from paribus.cli.delivery_options import Delivery
 from paribus.cli.fitting import carried_columns, find_row, fit_table, row_labels, wants_bar
 from paribus.cli.large import is_large, parse_memory, score_stream
-from paribus.cli.messages import file_as_typed, note
+from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_outputs, output_folder
 from paribus.cli.overview import print_overview

@@ -85,7 +85,7 @@ def print_command(advice: Advice, columns: list[Column], command: str, source: S
     if not context or not behavior:
         print(f"{start} --context COLUMN,COLUMN --behavior COLUMN")
         return False
-    named = f" --id {_typed([advice.id])}" if advice.id in can_be_typed and advice.id is not None else ""
+    named = f" --id {shlex.quote(advice.id)}" if advice.id in can_be_typed and advice.id is not None else ""
     print(f"{start} --context {_typed(context)} --behavior {_typed(behavior)}{named}")
     return True
 

@@ -194,7 +194,10 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
     for name in ("contextual", "behavioral", "categorical"):
         value = parameters.get(name)
-        lists = list(value.values()) if name == "contextual" and isinstance(value, dict) else [value]
+        lists = [value]
+        if name == "contextual" and isinstance(value, dict):
+            # Each behavioral column has a context; constant ones may have had one, too.
+            lists = list(value.values()) if {encoded.name(p) for p in behavioral} <= value.keys() else [False]
         if not all(map(_is_columns, lists)):
             raise DamagedError(f"the parameter {name} is invalid")
     judged = partial(_unpack_judged, arrays, shape, len(behavioral))

@@ -11,11 +11,14 @@ import numpy as np
 # Each text is asked about several times.
 MAX_REMEMBERED = 2**16
 CURRENCIES = "$€£¥₹₩₽₺₫฿₴₦"
-_SIGNS = re.compile(rf"(?P<minus>[-\u2212+(]?)\s*(?P<before>[{CURRENCIES}]?)\s*(?P<inner>-?)(?P<digits>[0-9][0-9.,]*|\.[0-9]+)"
-                    rf"\s*(?P<after>[%{CURRENCIES}]?)(?P<close>\)?)")  # fmt: skip
+_SIGNS = re.compile(
+    rf"(?P<minus>[-\u2212+(]?)\s*(?P<before>[{CURRENCIES}]?)\s*(?P<inner>-?)(?P<digits>[0-9][0-9.,]*|\.[0-9]+)"
+    rf"\s*(?P<after>[%{CURRENCIES}]?)(?P<close>\)?)"
+)
 _GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[0-9]*\.?[0-9]*")
 _DATE = re.compile(
-    r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:,?[ T]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?\s*([AaPp]\.?[Mm]\.?)?)?"
+    r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})"
+    r"(?:,?[ T]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?\s*([AaPp]\.?[Mm]\.?)?)?"
 )
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?\s*([AaPp]\.?[Mm]\.?)?")
 _DAYS = re.compile(r"(-?\d+) days?,?\s*(?:\+?(\d{1,2}):([0-5]\d):([0-5]\d(?:\.\d+)?))?")
