@@ -17,6 +17,7 @@ PACKAGES = [
     "_common",
     "tables",
     "methods",
+    "advice",
     "persistence",
     "explain",
     "pictures",

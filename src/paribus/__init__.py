@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-__all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load", "sample_rows"]
+__all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load", "sample_rows", "suggest_context"]
 
 # Nothing is imported here before it is needed, not even `typing`: until the command line has installed its signal
 # handlers, an interrupt shows a traceback.
@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from paribus.detectors.context_advice import suggest_context
     from paribus.detectors.load import load
     from paribus.detectors.neighbors import gower_neighbors
     from paribus.detectors.qcad import QCAD
@@ -28,6 +29,7 @@ else:
         "gower_neighbors": "paribus.detectors.neighbors",
         "load": "paribus.detectors.load",
         "sample_rows": "paribus.tables.row_sample",
+        "suggest_context": "paribus.detectors.context_advice",
     }
 
     def __getattr__(name: str) -> Any:

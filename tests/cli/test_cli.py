@@ -247,7 +247,7 @@ def test_without_roles_the_columns_are_listed(days: Path, tmp_path: Path) -> Non
     result = run("detect", days, cwd=tmp_path)
     assert result.returncode == 0
     lines = result.stdout.splitlines()
-    assert lines[0].split("\t") == ["column", "type", "missing", "distinct", "examples"]
+    assert lines[0].split("\t") == ["column", "type", "missing", "distinct", "looks like", "examples"]
     assert "elevation\tnumbers\t0\t" in result.stdout
     suggested = next(line for line in lines if line.startswith("  paribus detect "))
     code, _, err = invoke(*shlex.split(suggested)[1:], "--n-trees", 2)

@@ -300,12 +300,12 @@ def test_numbers_of_eight_digits_are_not_dates(tmp_path: Path) -> None:
 
 
 def test_decimal_commas(tmp_path: Path) -> None:
-    """Tests that decimal commas are recognized if commas do not separate values, with a note."""
+    """Tests that commas are decimal commas if they do not separate values, with a note, and thousands otherwise."""
     notes: list[str] = []
     assert plain(read_bytes(tmp_path, "a;b\n1,5;x\n-2;y\n", note=notes.append)) == {"a": [1.5, -2.0], "b": ["x", "y"]}
     assert len(notes) == 1
     assert read_bytes(tmp_path, 'a;b\n"1,5";x\n1.5;y\n').columns["a"].tolist() == ["1,5", "1.5"]
-    assert read_bytes(tmp_path, 'a,b\n"1,500",x\n"2,500",y\n').columns["a"].tolist() == ["1,500", "2,500"]
+    assert read_bytes(tmp_path, 'a,b\n"1,500",x\n"2,500",y\n').columns["a"].tolist() == [1500.0, 2500.0]
 
 
 def test_a_given_separator(tmp_path: Path) -> None:

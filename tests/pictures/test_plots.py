@@ -22,7 +22,7 @@ from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
 import paribus.pictures.matplotlib
-from paribus import QCAD, datasets
+from paribus import QCAD, datasets, suggest_context
 from paribus.pictures.catalog import PICTURES, Picture
 from paribus.pictures.geometry import bean_window
 from paribus.pictures.matplotlib import (
@@ -481,6 +481,9 @@ def test_each_entry_of_the_catalog_has_a_display(make: DetectorClass, picture: P
     assert picture.display in paribus.pictures.matplotlib.__all__
     assert hasattr(display, "from_explanation") == (picture.about == "row")
     assert hasattr(display, "from_estimator") == (picture.about == "table")
+    if picture.about == "advice":
+        assert suggest_context(datasets.load("weather").table).plot().figure_.axes
+        return
     detector = fitted(fit_weather, make)
     if picture.about == "row":
         drawn = display.from_explanation(detector.explain(137))

@@ -103,6 +103,35 @@ def detect(
 
 
 @app.command()
+@takes(source=options.source)
+def context(
+    source: options.Source,
+    behavior: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--behavior", "-b", metavar="COLUMNS", help="The columns to explain.  [default: those that are quantities]"
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Save a heat map of the gains: .svg, .png or .pdf.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Advise which columns of a table are context.
+
+    Names the columns that look like ids, codes, times, constants or free text, measures how many bits each possible
+    context says about each behavioral column, out of sample, and proposes a context.
+
+    \b
+    paribus context days.csv
+    paribus context days.csv -b rain,wind --picture gains.svg
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import advice
+    advice.context(source, behavior or [], picture, as_json)
+
+
+@app.command()
 @takes(source=options.source_or_model, roles=options.roles, parameters=options.parameters)
 def explain(
     source: options.Source | None,

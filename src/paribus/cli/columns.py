@@ -21,14 +21,18 @@ class ChosenColumns:
     """Which other columns to read, given those that are used and those that there are."""
     judges_categories: bool = False
     contextual: list[str] | None = None
+    contexts: dict[str, list[str]] | None = None
+    """The context of each behavioral column, if these differ."""
     behavioral: list[str] | None = None
     categorical: list[str] | None = None
 
     def choose(self, names: list[str]) -> Wanted:
         """Finds the columns, and returns which of them to read."""
         typed = self.typed
-        self.contextual = resolve("--context", typed.context, names)
         self.behavioral = resolve("--behavior", typed.behavior, names) if typed.behavior else None
+        self.contextual, self.contexts = resolve_contexts(typed.context, self.behavioral, names)
+        if self.contexts is not None:
+            self.behavioral = list(self.contexts)
         self.categorical = resolve("--categorical", typed.categorical, names) if typed.categorical else None
         texts = [*(self.categorical or [])]
         if typed.id is not None:
@@ -36,12 +40,13 @@ class ChosenColumns:
             if typed.id in (self.behavioral or []) + self.contextual:
                 raise ValueError(f"column '{typed.id}' names the rows, so it cannot be contextual or behavioral")
             texts.append(typed.id)
+        context = frozenset(self.contextual)
         if self.behavioral is None:
-            return Wanted(None, frozenset(), frozenset(texts), strict=True)
+            return Wanted(None, frozenset(), frozenset(texts), strict=True, contextual=context)
         used = [*self.contextual, *self.behavioral, *texts]
         numbers = frozenset() if self.judges_categories else frozenset(self.behavioral)
         carried = self.carry(used, names)
-        return Wanted([*used, *carried], numbers, frozenset(texts), True, frozenset(carried))
+        return Wanted([*used, *carried], numbers, frozenset(texts), True, frozenset(carried), context)
 
 
 def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:
@@ -59,6 +64,36 @@ def resolve(option: str, typed: list[str], names: list[str]) -> list[str]:
     if not found:
         raise ValueError(f"{option} names no column: use {option} COLUMN,COLUMN")
     return found
+
+
+def resolve_contexts(
+    typed: list[str], behavioral: list[str] | None, names: list[str]
+) -> tuple[list[str], dict[str, list[str]] | None]:
+    """The contextual columns, and the context of each behavioral one if they were typed as BEHAVIOR=COLUMNS.
+
+    >>> resolve_contexts(["rain=a,b", "c"], None, ["a", "b", "c", "rain"])
+    (['a', 'b', 'c'], {'rain': ['a', 'b', 'c']})
+    >>> resolve_contexts(["a,b"], None, ["a", "b", "c"])
+    (['a', 'b'], None)
+    """
+    own: dict[str, list[str]] = {}
+    shared: list[str] = []
+    for value in typed:
+        behavior, equals, columns = value.partition("=")
+        if value in names or not equals or all(part in names for part in split(value)):
+            shared.append(value)
+            continue
+        find_column("--context", behavior.strip(), names)
+        own.setdefault(behavior.strip(), []).extend(resolve("--context", [columns], names))
+    if not own:
+        return resolve("--context", typed, names), None
+    common = resolve("--context", shared, names) if shared else []
+    if behavioral is not None and not common and (without := [each for each in behavioral if each not in own]):
+        raise ValueError(f"--context: '{without[0]}' has no context: add --context {without[0]}=COLUMN,COLUMN")
+    contexts = {
+        each: list(dict.fromkeys([*own.get(each, []), *common])) for each in dict.fromkeys([*(behavioral or []), *own])
+    }
+    return list(dict.fromkeys(column for columns in contexts.values() for column in columns)), contexts
 
 
 def split(value: str) -> list[str]:

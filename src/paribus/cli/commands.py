@@ -18,7 +18,7 @@ from paribus.cli.delivery import check_whole, deliver, deliver_summary, prepared
 from paribus.cli.delivery_options import Delivery
 from paribus.cli.fitting import carried_columns, find_row, fit_table, row_labels, wants_bar
 from paribus.cli.large import is_large, parse_memory, score_stream
-from paribus.cli.messages import file_as_typed, note
+from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_outputs, output_folder
 from paribus.cli.overview import print_overview
@@ -167,6 +167,7 @@ def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs:
         results = detector.results(rows, known=known, labels=labels, heading=heading)
         summary = Summary.of(results)
         _note_unscored(summary)
+        _note_outside(detector)
         _note_summary(detector, table, summary, time.perf_counter() - start)
         return deliver(detector, results, table, wanted, None)
 
@@ -183,6 +184,7 @@ def _deliver_large(
     """Scores a table that is read in batches, and delivers the results. Returns the exit code."""
     start = time.perf_counter()
     found = score_stream(detector, stream, id, wanted, wants_bar())
+    _note_outside(detector)
     explanations = detector.explain_all(wanted.top, rows=found.rows) if len(found.scores) else []
     share = float(detector.view().p_values(np.array([detector.threshold_]))[0])
     summary = Summary.of_stream(found, share)
@@ -191,6 +193,12 @@ def _deliver_large(
     first = ReadTable(stream.name, next(stream.batches()), stream.n_rows)
     _note_summary(detector, first, summary, seconds + time.perf_counter() - start, is_fitted=is_fitted)
     return deliver_summary(detector, stream.name, summary, explanations, wanted)
+
+
+def _note_outside(detector: ContextualDetector) -> None:
+    """Says how many rows are outside of the fitted time."""
+    with warnings_as_notes():
+        detector.warn_outside()
 
 
 def _note_unscored(summary: Summary) -> None:

@@ -89,7 +89,7 @@ def fit_table(
         make = find_by_option(option).estimator
     _check_method(option, parameters)
     detector: ContextualDetector = make(
-        chosen.contextual or [],
+        chosen.contexts or chosen.contextual or [],
         chosen.behavioral,
         categorical=chosen.categorical,
         progress=wants_bar(),
@@ -116,7 +116,7 @@ def _sample(
     with reporter(wants_bar(), stream.n_rows, "Reading") as tick:
         sample = sample_rows(
             TableBatches(stream.batches, stream.n_rows),
-            chosen.contextual or [],
+            chosen.contexts or chosen.contextual or [],
             chosen.behavioral,
             categorical=chosen.categorical,
             key=chosen.typed.id,

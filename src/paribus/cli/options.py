@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from paribus.io.reading import Choose, ReadTable, TableStream, TextOptions
 
+DateOrder = StrEnum("DateOrder", {order.upper(): order for order in ("dmy", "mdy", "ymd")})
+DecimalSign = StrEnum("DecimalSign", {sign.upper(): sign for sign in ("point", "comma")})
 # The spelling of None on the command line.
 NONE = "none"
 
@@ -29,6 +31,8 @@ class Source:
     header: bool | None
     encoding: str | None
     missing: list[str]
+    date_order: str | None = None
+    decimal: str | None = None
 
     def read(self, choose: Choose) -> ReadTable:
         """Reads the chosen columns."""
@@ -48,7 +52,9 @@ class Source:
         from paribus.io.reading import TextOptions
 
         separator = "\t" if self.separator in ("tab", r"\t") else self.separator
-        return TextOptions(separator, self.header, self.encoding, frozenset(self.missing))
+        return TextOptions(
+            separator, self.header, self.encoding, frozenset(self.missing), self.date_order, self.decimal
+        )
 
 
 def source(
@@ -83,9 +89,26 @@ def source(
             "Empty values are always missing, and among numbers also NA, N/A, NaN, null, none, nil, '-', '?' and '.'.",
         ),
     ] = None,
+    date_order: Annotated[
+        DateOrder | None,
+        typer.Option(help="The order of day, month and year in dates such as 01/02/2020.  [default: auto-detected]"),
+    ] = None,
+    decimal: Annotated[
+        DecimalSign | None,
+        typer.Option(help="What comes before decimals, in columns where it is not evident.  [default: auto-detected]"),
+    ] = None,
 ) -> Source:
     """The source of the table."""
-    return Source(file, sql, separator, header, encoding, missing or [])
+    return Source(
+        file,
+        sql,
+        separator,
+        header,
+        encoding,
+        missing or [],
+        date_order and date_order.value,
+        decimal and decimal.value,
+    )
 
 
 def source_or_model(
@@ -104,9 +127,15 @@ def source_or_model(
     missing: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="Text that stands for a missing value; can be repeated.")
     ] = None,
+    date_order: Annotated[
+        DateOrder | None, typer.Option(help="The order of day, month and year in dates such as 01/02/2020.")
+    ] = None,
+    decimal: Annotated[DecimalSign | None, typer.Option(help="What comes before decimals.")] = None,
 ) -> Source | None:
     """The source of a table, which may be left out."""
-    return None if file is None else Source(file, sql, separator, header, encoding, missing or [])
+    if file is None:
+        return None
+    return source(file, sql, separator, header, encoding, missing, date_order, decimal)
 
 
 @dataclass(frozen=True)
@@ -127,7 +156,8 @@ def roles(
             "-c",
             metavar="COLUMNS",
             help="The contextual columns, separated by commas; can be repeated. "
-            "Put a name with a comma in double quotes, or in an option of its own.",
+            "Put a name with a comma in double quotes, or in an option of its own. BEHAVIOR=COLUMNS names those of one "
+            "behavioral column.",
         ),
     ] = None,
     behavior: Annotated[
@@ -217,6 +247,25 @@ def parameters(
     max_samples: Annotated[
         int | None, typer.Option(metavar="N", help="Maximum number of rows per tree.  [default: 32768; not for qcad]")
     ] = None,
+    time_parts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[COLUMN=]PARTS",
+            help="What moments are compared by: hour, weekday, day_of_year, trend, holiday, separated by commas; for "
+            "one column with its name in front.  [default: auto, those that vary; not for qcad]",
+        ),
+    ] = None,
+    holidays: Annotated[
+        str | None,
+        typer.Option(metavar="COUNTRY", help="Whose holidays count, as in US or US-NY.  [default: none; not for qcad]"),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            metavar="all|past",
+            help="What rows are judged by: all other rows, or only earlier ones.  [default: all; not for qcad]",
+        ),
+    ] = None,
     n_neighbors: Annotated[
         int | None,
         typer.Option(
@@ -259,6 +308,9 @@ def parameters(
         "n_jobs": n_jobs,
         "min_samples_leaf": min_samples_leaf,
         "max_samples": max_samples,
+        "time_parts": _time_parts(time_parts),
+        "holidays": holidays,
+        "reference": reference,
         "n_neighbors": n_neighbors,
         "bootstrap": bootstrap,
         "min_samples_split": min_samples_split,
@@ -267,6 +319,26 @@ def parameters(
     }
     typed = {"max_features": max_features, "clip": clip, "random_state": random_state}
     return {"method": method} | {name: value for name, value in given.items() if typed.get(name, value) is not None}
+
+
+def _time_parts(typed: list[str] | None) -> str | list[str] | dict[str, str | list[str]] | None:
+    """The parts of moments that were typed: for all columns, or by column.
+
+    >>> _time_parts(["hour,weekday"]), _time_parts(["when=hour", "due=auto"]), _time_parts(["auto"])
+    (['hour', 'weekday'], {'when': ['hour'], 'due': 'auto'}, 'auto')
+    """
+    if typed is None:
+        return None
+    by_column: dict[str, str | list[str]] = {}
+    for text in typed:
+        column, _, words = text.rpartition("=")
+        parts = [word.strip() for word in words.split(",") if word.strip()]
+        by_column[column] = "auto" if parts == ["auto"] else parts
+    if "" in by_column:
+        if len(typed) > 1:
+            raise typer.BadParameter("--time-parts is there for all columns and again: give it once, or by column")
+        return by_column[""]
+    return by_column
 
 
 def _word(option: str, text: str | None, words: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.progress import Progress, reporter
+from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
 from paribus.explain.known import KnownEntry, confirmed_rows
 from paribus.explain.view import FittedView
@@ -25,7 +26,8 @@ from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
-from paribus.tables.table import Columns, Table
+from paribus.tables.table import Columns, Contexts, Table
+from paribus.tables.time_parts import TREND
 
 # Attributes that hold what a fit says of its rows.
 RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_", "cell_p_values_")
@@ -34,7 +36,7 @@ RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Holds what a fit learned. The subclasses in this package add scoring, explanations and output."""
 
-    contextual: Columns
+    contextual: Contexts
     behavioral: Columns | None
     categorical: Columns | None
     contamination: float | str
@@ -45,6 +47,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     _known: tuple[KnownEntry, ...]
     """What is known about some of the rows."""
     _view: FittedView | None
+    _n_outside: int
+    """Rows outside of the fitted time that were scored since the last warning."""
     _method: FittedMethod | None
 
     def view(self) -> FittedView:
@@ -124,6 +128,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._fitted = fitted
         self._method = method
         self._view = None
+        self._n_outside = 0
         self.threshold_ = fitted.threshold
         self.offset_ = -fitted.threshold
         self.fit_seconds_ = fitted.seconds
@@ -197,7 +202,28 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _judge(self, table: Table) -> Judged:
         with self._batch(table, "Scoring") as batch:
+            self._n_outside += int(self._fitted.table.encoding.is_outside(batch.context).sum())
             return self._get_method().judge(batch)
+
+    def warn_outside(self) -> None:
+        """Warns once of rows outside of the fitted time, of all that were scored since the last warning.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table).warn_outside()
+        """
+        n_outside, self._n_outside = self._n_outside, 0
+        if n_outside == 0:
+            return
+        times = [each for each in self._fitted.table.encoding.times if each is not None]
+        cycles = [part.replace("_", " ") for part in times[0].parts if part != TREND]
+        judged_by = f"by their {listed(cycles, 'and')}" if cycles else "as if they were at its ends"
+        rows, are = ("row", "is") if n_outside == 1 else ("rows", "are")
+        warnings.warn(
+            f"{n_outside:,} {rows} {are} outside of the fitted time, and judged {judged_by}", UserWarning, stacklevel=3
+        )
 
     def _label(self, scores: Floats) -> npt.NDArray[np.int64]:
         return np.where(scores > self.threshold_, -1, 1)

@@ -44,6 +44,7 @@ class ScoringDetector(FittedDetector):
         """
         scores = self._scores(rows)
         warn_unscored(scores)
+        self.warn_outside()
         return scores
 
     @by_batches
@@ -97,7 +98,6 @@ class ScoringDetector(FittedDetector):
             raise ValueError(f"column '{twice[0]}' cannot be kept, because a result has its name: rename it")
         return table.with_results(kept.values(), found)
 
-    @by_batches
     def partial_scores(self, rows: Any) -> Any:
         """Splits the scores of rows into the contributions of the behavioral features.
 
@@ -119,6 +119,12 @@ class ScoringDetector(FittedDetector):
         >>> list(detector.partial_scores(cities.table))
         ['Rain', 'Wind']
         """
+        found = self._partial_scores(rows)
+        self.warn_outside()
+        return found
+
+    @by_batches
+    def _partial_scores(self, rows: Any) -> Any:
         table = self._read(rows)
         return self._as_table(table, self._judge(table).partial)
 

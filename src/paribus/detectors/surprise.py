@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from paribus._common.arrays import Floats
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector
@@ -15,11 +17,14 @@ from paribus.detectors.fitted_detector import new_rows, rows_to_exclude, warn_un
 from paribus.explain.known import KnownLike, read_known
 from paribus.methods import surprise
 from paribus.methods.fitted import Fitted, with_rows
-from paribus.methods.parameters import check_parameters
+from paribus.methods.interface import FittedMethod
+from paribus.methods.parameters import PAST, check_parameters
 from paribus.methods.surprise.model import SurpriseModel
+from paribus.methods.surprise.past import find_moments, judge_by_past
 from paribus.methods.surprise.state import SurpriseSettings
 from paribus.tables.encoded_table import encode_table
-from paribus.tables.table import Columns
+from paribus.tables.table import Columns, Contexts
+from paribus.tables.time_parts import TimePartsOption
 
 
 class ConditionalSurprise(ContextualDetector):
@@ -34,8 +39,10 @@ class ConditionalSurprise(ContextualDetector):
 
     Parameters
     ----------
-    contextual : list of names or positions
-        The contextual columns: numeric or categorical, missing values allowed.
+    contextual : list of names or positions, or dict
+        The contextual columns: numeric, categorical or moments, missing values allowed. A dict has the context of each
+        behavioral column, as in `{"temperature": ["month", "elevation"], "rain": ["month"]}`: each is judged given its
+        own context, and given its own context and the other behavior.
     behavioral : list of names or positions, optional
         The behavioral columns: numbers, categories or booleans, missing values allowed. By default every other numeric
         column.
@@ -45,6 +52,16 @@ class ConditionalSurprise(ContextualDetector):
         Whether it is behavior, too, that a value is missing: of all behavioral columns, of none, or "auto" of those
         where at least 0.5 % of the rows (and 20) lack a value and as many have one. Such features are called
         "... (missing)".
+    time_parts : "auto", list of str, or dict
+        What the moments of contextual columns are compared by: "hour" of day, "weekday", "day_of_year" (cycles: 23 h
+        is near 0 h, and December near January), "trend" (time since the beginning) and "holiday". A list counts for
+        all columns of moments, a dict by column. With "auto", the parts that vary in the table and can be told apart.
+    holidays : str, optional
+        The country whose holidays count, as in "US" or "US-NY" (`pip install 'paribus[time]'`).
+    reference : "all" or "past"
+        What rows are judged by: all others, or with "past" only rows that came before, by the first contextual column
+        of moments. The table is taken in ten stretches of time, and each is judged by a fit to all before it; the
+        first has no scores. It takes about six times as long.
     n_trees : int
         The number of trees per forest. Trees come in pairs on disjoint halves of the rows, and each row is scored by
         the tree of each pair that has not seen it.
@@ -109,10 +126,13 @@ class ConditionalSurprise(ContextualDetector):
 
     def __init__(
         self,
-        contextual: Columns,
+        contextual: Contexts,
         behavioral: Columns | None = None,
         *,
         categorical: Columns | None = None,
+        time_parts: TimePartsOption = "auto",
+        holidays: str | None = None,
+        reference: str = "all",
         missing: bool | str = "auto",
         n_trees: int = 64,
         max_features: int | float | str | None = 0.7,
@@ -127,6 +147,9 @@ class ConditionalSurprise(ContextualDetector):
         self.contextual = contextual
         self.behavioral = behavioral
         self.categorical = categorical
+        self.time_parts = time_parts
+        self.holidays = holidays
+        self.reference = reference
         self.missing = missing
         self.n_trees = n_trees
         self.max_features = max_features
@@ -174,6 +197,8 @@ class ConditionalSurprise(ContextualDetector):
             self.contextual,
             self.behavioral,
             self.categorical,
+            self.time_parts,
+            self.holidays,
             judges_categories=True,
             missing=self.missing,
         ).by_content()
@@ -181,16 +206,38 @@ class ConditionalSurprise(ContextualDetector):
         learned = table.without_behavior(excluded)
         n_rows = table.n_rows
         seed = int(check_random_state(self.random_state).randint(2**31))
-        settings = SurpriseSettings(self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed)
-        model = SurpriseModel(learned, settings)
+        by_past = self.reference == PAST
+        settings = SurpriseSettings(
+            self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed, by_past
+        )
+        if by_past:
+            find_moments(learned)
+        latest = SurpriseModel(learned, settings)
+        model: FittedMethod = latest
         with reporter(self.progress, n_rows, "Fitting") as tick:
-            state, judged = model.fit(n_threads, tick)
+            state, judged = latest.fit(n_threads, tick)
+        if by_past:
+            with reporter(self.progress, n_rows, "Judging by the past") as tick:
+                model, judged = judge_by_past(learned, settings, latest, n_threads, tick)
         if len(excluded):
             judged = with_rows(judged, excluded, model.judge(new_rows(table, excluded, n_threads)))
         scores = self.method.total(judged.partial)
-        warn_unscored(scores)
+        if by_past:
+            _warn_without_past(scores)
+        else:
+            warn_unscored(scores)
         threshold = self.method.threshold(scores, self.contamination, self.false_alarms)
         seconds = time.perf_counter() - start
-        fitted = Fitted(table, self.method, state, judged, model.reach(), threshold, seconds, excluded)
+        fitted = Fitted(table, self.method, state, judged, latest.reach(), threshold, seconds, excluded)
         self._remember(fitted, model, entries)
         return self
+
+
+def _warn_without_past(scores: Floats) -> None:
+    if n_unscored := int(np.isnan(scores).sum()):
+        warnings.warn(
+            f"{n_unscored:,} of the {len(scores):,} rows have no score, because they are the first in time and have no "
+            "past to be judged by, or have no moment or no behavior",
+            UserWarning,
+            stacklevel=3,
+        )

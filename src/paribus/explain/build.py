@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -74,8 +75,11 @@ def explain_rows(
         group = view.store.context(neighbors)
         behavior = features_of(view, values[row], findings[row])
         weights = behavior[0].weights
+        own_context = view.own_context(behavior[0].name)
         context = [
-            column.describe(plain_value(own[place][row]), group[:, place], weights)
+            replace(
+                column.describe(plain_value(own[place][row]), group[:, place], weights), counts=place in own_context
+            )
             for place, column in enumerate(view.context)
         ]
         score = float(scores[row])

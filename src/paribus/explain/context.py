@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._common.statistics import weighted_quantile
+from paribus._common.statistics import evenly, weighted_quantile
 from paribus._common.text import listed, plain
+from paribus.explain.time_words import TimeWords
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.row_store import ColumnSummary
 from paribus.tables.table import Table
+from paribus.tables.time_parts import TREND, TimeParts
 
 # The quantiles between which the values of a numeric feature are described.
 CENTRAL = (0.05, 0.95)
@@ -27,6 +29,8 @@ MAX_RELATIVE_SHARE = 0.75
 MAX_LISTED = 3
 # A value this far beyond all values of its group, as a share of the column's range, gets a warning.
 FAR_BEYOND = 0.1
+# Moments that stand for all of a column.
+MAX_MOMENTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,10 @@ class ContextFeature:
     warning: str | None
     """Why the group says little about this row's value; None if there is no reason."""
     format: ColumnFormat = field(repr=False)
+    counts: bool = True
+    """Whether the leading behavioral feature is judged by it."""
+    words: str | None = None
+    """What the moments of the group have in common, as in 'Sundays in July, about 14 h'."""
 
     @property
     def value(self) -> Any:
@@ -80,7 +88,7 @@ class ContextFeature:
     @property
     def sets_apart(self) -> bool:
         """Whether the group differs from the whole table in this feature."""
-        return self.table_share <= MAX_RELATIVE_SHARE * self.share
+        return self.counts and self.table_share <= MAX_RELATIVE_SHARE * self.share
 
     @property
     def text(self) -> str:
@@ -90,6 +98,8 @@ class ContextFeature:
     @property
     def group_text(self) -> str:
         """What the group has in common: '22 to 28', or 'MF or FW'."""
+        if self.words is not None:
+            return self.words
         if self.lowest is not None and self.highest is not None:
             write = self.format.telling_apart(self.lowest, self.highest)
             low, high = write(self.lowest), write(self.highest)
@@ -110,6 +120,8 @@ class ContextColumn:
     summary: ColumnSummary = field(repr=False)
     codes: dict[Hashable, int] | None = field(repr=False)
     """The code of each category; None for a numeric feature."""
+    times: TimeParts | None = field(default=None, repr=False)
+    """The parts of moments that count; None for any other feature."""
 
     @cached_property
     def _categories(self) -> list[Hashable]:
@@ -156,11 +168,25 @@ class ContextColumn:
         known = ~np.isnan(group)
         values, counts = group[known], weights[known] / weights[known].sum()
         low, high = (weighted_quantile(values, counts, share) for share in CENTRAL)
+        if self.times is not None:
+            return self._describe_times(self.times, value, values, counts, (low, high))
         share = float(counts[(values >= low) & (values <= high)].sum())
         warning = self._beyond(value, float(values.min()), float(values.max()))
         # Among the rows with a value, as in the group.
         table_share = self.summary.share_between(low, high)
         return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format)
+
+    def _describe_times(
+        self, times: TimeParts, value: float | Hashable, moments: Floats, counts: Floats, ends: tuple[float, float]
+    ) -> ContextFeature:
+        said = TimeWords.of(times, moments, counts, self.format)
+        share = float(counts[said.holds(times, moments)].sum())
+        every = evenly(self.summary.order_statistics, MAX_MOMENTS)
+        table_share = float(said.holds(times, every).mean())
+        warning = None
+        if TREND in times.parts:
+            warning = self._beyond(value, float(moments.min()), float(moments.max()))
+        return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, words=said.text)
 
     def alone(self, value: float | Hashable) -> ContextFeature:
         """A row's own value, where nothing is known about a reference group."""

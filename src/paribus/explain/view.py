@@ -77,7 +77,8 @@ class FittedView:
         for feature, (position, codes) in enumerate(zip(roles.contextual, table.encoding.codes, strict=True)):
             numbers = table.column(feature) if codes is None else None
             form = ColumnFormat.fit(original, position, numbers)
-            context.append(ContextColumn(original.name(position), form, table.context_summary(feature), codes))
+            times = table.encoding.times[feature] if table.encoding.times else None
+            context.append(ContextColumn(original.name(position), form, table.context_summary(feature), codes, times))
         return cls(
             store=table,
             context=context,
@@ -146,6 +147,13 @@ class FittedView:
                 f"for a label of its index use explain(row_label={row})"
             )
         return int(row)
+
+    def own_context(self, behavior: str) -> list[int]:
+        """The places of the contextual features that a behavioral feature is judged by."""
+        table = self._fitted.table
+        if table.roles.contexts is None:
+            return list(range(len(self.context)))
+        return table.roles.contexts[table.behavior_encoding.sources[self.behavior_names.index(behavior)]]
 
     def behavior_place(self, feature: str | int) -> int:
         """The position of a feature among the behavioral features."""

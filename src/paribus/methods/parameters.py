@@ -11,8 +11,11 @@ import numpy as np
 from paribus._common.progress import check_progress
 from paribus._common.untrusted import Fields, is_finite
 from paribus._common.validation import MAX_SEED, check_n_jobs, check_whole_number, is_number
+from paribus.tables.time_parts import AUTO, check_time_parts
 
 MAX_TREES = 10_000
+# What rows are judged by.
+ALL, PAST = "all", "past"
 # QCAD's engine counts positions in a reference group in 16 bits.
 MAX_NEIGHBORS = 65_535
 # The minimum and the maximum of each integer parameter.
@@ -61,6 +64,9 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
     if parameters.get("n_jobs") is not None:
         check_n_jobs(parameters["n_jobs"])
     check_progress(parameters.get("progress", False))
+    if parameters.get("reference", ALL) not in (ALL, PAST):
+        raise ValueError(f"reference is {parameters['reference']!r}: it must be '{ALL}' or '{PAST}'")
+    check_time_parts(parameters.get("time_parts", AUTO), parameters.get("holidays"))
 
 
 def resolve_max_features(max_features: int | float | str | None, n_features: int) -> int:

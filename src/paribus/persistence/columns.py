@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.untrusted import DamagedError
+from paribus._common.untrusted import DamagedError, Fields, is_finite
 from paribus.tables.column import Kind, is_missing, object_kind, to_floats
+from paribus.tables.time_parts import HOLIDAY, PARTS, TimeParts, find_zone
 
 # For each type of category: how it is written to JSON, and read back.
 _CODECS: dict[str, tuple[type, Any, Any]] = {
@@ -109,6 +110,36 @@ def unpack_category(stored: Any) -> Hashable:
             except (TypeError, ValueError, OverflowError, InvalidOperation):
                 pass
     raise DamagedError("a category has an unknown type")
+
+
+def pack_times(times: TimeParts) -> dict[str, Any]:
+    """The parts of moments as JSON values."""
+    return {
+        "parts": list(times.parts),
+        "first": times.first,
+        "last": times.last,
+        "zone": times.zone,
+        "country": times.country,
+    }
+
+
+def unpack_times(stored: Any) -> TimeParts:
+    """Restores the parts of moments from their JSON values."""
+    if not isinstance(stored, dict):
+        raise DamagedError("times is not what it should be")
+    part = Fields(stored)
+    parts = part.get("parts", lambda value: isinstance(value, list) and value == [p for p in PARTS if p in value])
+    first, last = float(part.get("first", is_finite)), float(part.get("last", is_finite))
+    zone = part.get("zone", lambda value: value is None or isinstance(value, str))
+    country = part.get("country", lambda value: value is None or isinstance(value, str))
+    if not parts or first > last or (HOLIDAY in parts) != (country is not None):
+        raise DamagedError("times is not what it should be")
+    if zone is not None:
+        try:
+            find_zone(zone)
+        except ValueError as error:
+            raise DamagedError(str(error)) from None
+    return TimeParts(tuple(parts), first, last, zone, country)
 
 
 def _part(arrays: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[Any]:

@@ -28,7 +28,16 @@ from paribus.methods.fitted import Fitted
 from paribus.methods.interface import KIND_NAMES, Arrays, Judged, StoredArrays
 from paribus.methods.registry import find_by_name
 from paribus.persistence.archive import ForeignError, read_archive, verified, write_archive
-from paribus.persistence.columns import check_parts, pack, pack_category, timestamps, unpack, unpack_category
+from paribus.persistence.columns import (
+    check_parts,
+    pack,
+    pack_category,
+    pack_times,
+    timestamps,
+    unpack,
+    unpack_category,
+    unpack_times,
+)
 from paribus.tables.column import Kind
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
@@ -74,11 +83,13 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "contextual": roles.contextual,
         "behavioral": roles.behavioral,
         "by_name": roles.by_name,
+        "contexts": roles.contexts,
         "labels": labels is not None,
         "categories": [
             None if codes is None else [pack_category(category) for category in codes]
             for codes in [*encoded.encoding.codes, *encoded.behavior_encoding.codes]
         ],
+        "times": [None if each is None else pack_times(each) for each in encoded.encoding.times],
         "missing": encoded.behavior_encoding.missing,
         "method": fitted.method.name,
         **fields,
@@ -153,7 +164,8 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     reach = floats_of(arrays, "reach", (min(max(len(reach), 1), n_rows), 2))
     if np.isnan(reach).any():
         raise DamagedError("the distances are invalid")
-    roles = Roles(contextual, behavioral, categorical, header.flag("by_name"))
+    contexts = header.get("contexts", lambda value: value is None or _are_contexts(value, contextual, behavioral))
+    roles = Roles(contextual, behavioral, categorical, header.flag("by_name"), contexts)
     if roles.by_name and not isinstance(columns, list):
         raise DamagedError("the columns have no names")
     _check_table(header, arrays, roles, columns)
@@ -181,7 +193,12 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     seconds = float(header.get("seconds", is_finite))
     parameters = header.get("parameters", lambda value: isinstance(value, dict))
     for name in ("contextual", "behavioral", "categorical"):
-        if not _is_columns(parameters.get(name)):
+        value = parameters.get(name)
+        lists = [value]
+        if name == "contextual" and isinstance(value, dict):
+            # Each behavioral column has a context; constant ones may have had one, too.
+            lists = list(value.values()) if {encoded.name(p) for p in behavioral} <= value.keys() else [False]
+        if not all(map(_is_columns, lists)):
             raise DamagedError(f"the parameter {name} is invalid")
     judged = partial(_unpack_judged, arrays, shape, len(behavioral))
     fitted_at = header.get("fitted_at", lambda value: isinstance(value, str))
@@ -247,8 +264,13 @@ def _encodings(
         codes.append(numbered)
     held = {stored: word for word, stored in _TIME_TYPES.items()}
     words = [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual]
+    times = header.get("times", lambda value: isinstance(value, list) and len(value) in (0, len(contextual)))
+    for each, numbered, word in zip(times, codes, words, strict=False):
+        if each is not None and (numbered is not None or word != Kind.TIME.value):
+            raise DamagedError("times is not what it should be")
+    parts = tuple(None if each is None else unpack_times(each) for each in times)
     of_behavior = BehaviorEncoding(codes[len(contextual) :], missing)
-    return ContextEncoding(codes[: len(contextual)], words), of_behavior
+    return ContextEncoding(codes[: len(contextual)], words, parts), of_behavior
 
 
 def _check_table(header: Fields, arrays: StoredArrays, roles: Roles, columns: list[str] | int) -> None:
@@ -333,6 +355,20 @@ def _is_columns(value: Any) -> bool:
     return all(isinstance(key, str) or is_whole(key) for key in keys)
 
 
+def _are_contexts(value: Any, contextual: list[int], behavioral: list[int]) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == len(behavioral)
+        and all(
+            isinstance(each, list)
+            and each
+            and all(is_whole(place) and 0 <= place < len(contextual) for place in each)
+            and len(set(each)) == len(each)
+            for each in value
+        )
+    )
+
+
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value) and len(set(value)) == len(value)
 
@@ -341,6 +377,8 @@ def _plain(value: Any) -> Any:
     """A parameter as a JSON value; None for random generators and functions, which are not saved."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_plain(each) for each in value]
     return value if isinstance(value, bool | int | float | str) else None

@@ -17,8 +17,9 @@ class Picture:
     """The name of the picture in file names."""
     display: str
     """The name of the display class in `paribus.pictures.matplotlib`."""
-    about: Literal["row", "table"]
-    """What it shows: a row, through `from_explanation`, or a fitted table, through `from_estimator`."""
+    about: Literal["row", "table", "advice"]
+    """What it shows: a row, through `from_explanation`; a fitted table, through `from_estimator`; or what columns say
+    about each other, through `from_advice`."""
 
 
 PICTURES = (
@@ -26,4 +27,5 @@ PICTURES = (
     Picture("context", "ContextProfileDisplay", "row"),
     Picture("quantile-curves", "QuantileCurvesDisplay", "table"),
     Picture("score-map", "ScoreMapDisplay", "table"),
+    Picture("gain-map", "GainMapDisplay", "advice"),
 )

@@ -16,7 +16,8 @@ from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
 from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.row_hash import Hashes, canonical_order, hash_rows
 from paribus.tables.row_store import ColumnSummary, Rows
-from paribus.tables.table import Columns, Table
+from paribus.tables.table import Columns, Contexts, Table
+from paribus.tables.time_parts import TimePartsOption
 
 # With missing="auto", a column must have and lack values in this share of the rows, and in so many.
 MIN_MISSING_SHARE, MIN_MISSING_ROWS = 0.005, 20
@@ -111,6 +112,21 @@ class EncodedTable:
         return np.append(self.encoding.categorical, self.behavior_encoding.categorical)
 
     @property
+    def feature_kinds(self) -> npt.NDArray[np.uint8]:
+        """The same for the features that methods compute with, where moments are in parts."""
+        return np.append(self.encoding.feature_kinds, self.behavior_encoding.categorical)
+
+    @property
+    def feature_contexts(self) -> list[npt.NDArray[np.uint16]]:
+        """Of each behavioral feature: the contextual features that methods judge it by, where moments are in parts."""
+        columns = self.encoding.feature_columns
+        contexts = self.roles.contexts
+        everything = np.arange(len(columns), dtype=np.uint16)
+        if contexts is None:
+            return [everything] * self.n_behavioral
+        return [everything[np.isin(columns, contexts[source])] for source in self.behavior_encoding.sources]
+
+    @property
     def all_context(self) -> Floats:
         """[row][contextual feature] in the caller's order: a copy."""
         return self.context(slice(None))
@@ -197,23 +213,27 @@ class EncodedTable:
 
 def encode_table(
     table: Any,
-    contextual: Columns,
+    contextual: Contexts,
     behavioral: Columns | None,
     categorical: Columns | None,
+    time_parts: TimePartsOption | None = None,
+    holidays: str | None = None,
     *,
     judges_categories: bool = False,
     missing: bool | str = False,
 ) -> EncodedTable:
     """Validates and encodes a table that is to be fitted. It is copied, so that the caller may change it afterwards.
 
-    If behavior may be categorical, constant columns are left out, and `missing` says whether it is behavior that values
-    are missing: never, of all columns that have missing values, or "auto", of those where that is neither nearly always
-    nor nearly never so.
+    Moments are numbers if `time_parts` is None. If behavior may be categorical, constant columns are left out, and
+    `missing` says whether it is behavior that values are missing: never, of all columns that have missing values, or
+    "auto", of those where that is neither nearly always nor nearly never so.
     """
     table = Table(table)
     roles = assign_roles(table, contextual, behavioral, categorical, judges_categories=judges_categories)
     encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
     context = encoding.encode(table, roles.contextual)
+    if time_parts is not None:
+        encoding = encoding.with_times(table, roles.contextual, context, time_parts, holidays)
     behavior_encoding = BehaviorEncoding.fit(table, roles.behavioral, roles.categorical)
     behavior = behavior_encoding.encode(table, roles.behavioral)
     _warn_about_empty_context(table, context, roles.contextual)
@@ -227,7 +247,8 @@ def encode_table(
         behavior = behavior[:, kept]
         positions = [roles.behavioral[place] for place in kept]
         categories = roles.categorical & {*roles.contextual, *positions}
-        roles = replace(roles, behavioral=positions, categorical=categories)
+        contexts = None if roles.contexts is None else [roles.contexts[place] for place in kept]
+        roles = replace(roles, behavioral=positions, categorical=categories, contexts=contexts)
         codes = [behavior_encoding.codes[place] for place in kept]
         behavior_encoding = BehaviorEncoding(codes, find_missing(behavior, missing))
         behavior = behavior_encoding.with_missing(behavior)

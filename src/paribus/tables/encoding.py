@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus.tables.column import Kind, what_is
 from paribus.tables.table import Table
+from paribus.tables.time_parts import AUTO, TimeParts, TimePartsOption, is_moment, parts_wanted, zone_of
 
 
 @dataclass(frozen=True)
@@ -24,12 +27,67 @@ class ContextEncoding:
     """For each feature: the codes of its categories, or None if it is numeric."""
     held: list[str]
     """For each feature: the word for the values that it held at fit, so that dates are not mistaken for numbers."""
+    times: tuple[TimeParts | None, ...] = ()
+    """For each feature: the parts of its moments that count; None if it has no moments. Empty if none has."""
 
     @classmethod
     def fit(cls, table: Table, positions: list[int], categorical: frozenset[int]) -> ContextEncoding:
         """Assigns codes to the categories of a table."""
         codes = [_number_categories(table, p) if p in categorical else None for p in positions]
         return cls(codes, [table.holds(p) for p in positions])
+
+    def with_times(
+        self,
+        table: Table,
+        positions: list[int],
+        context: Floats,
+        time_parts: TimePartsOption = AUTO,
+        holidays: str | None = None,
+    ) -> ContextEncoding:
+        """The same encoding, with the parts of moments that count; `context` is the encoded context."""
+        times = [
+            TimeParts.fit(context[:, place], zone_of(table, p), parts_wanted(time_parts, table.name(p)), holidays)
+            if self.codes[place] is None and is_moment(table, p)
+            else None
+            for place, p in enumerate(positions)
+        ]
+        return replace(self, times=tuple(times) if any(times) else ())
+
+    @cached_property
+    def feature_columns(self) -> npt.NDArray[np.int64]:
+        """For each feature that methods compute with: the contextual column that it comes from."""
+        return np.repeat(np.arange(len(self.codes)), [1 if each is None else len(each.kinds) for each in self._times])
+
+    @cached_property
+    def feature_kinds(self) -> npt.NDArray[np.uint8]:
+        """For each feature that methods compute with: 1 if it is categorical, 0 if it is numeric."""
+        kinds = [
+            [own] if each is None else each.kinds
+            for own, each in zip(self.categorical.tolist(), self._times, strict=True)
+        ]
+        return np.array([kind for some in kinds for kind in some], dtype=np.uint8)
+
+    @property
+    def _times(self) -> tuple[TimeParts | None, ...]:
+        return self.times or (None,) * len(self.codes)
+
+    def expand(self, context: Floats) -> Floats:
+        """The features that methods compute with, of encoded contexts: moments in parts, the rest as it is."""
+        if not self.times:
+            return context
+        columns: list[Floats] = []
+        for place, each in enumerate(self.times):
+            column = context[:, place]
+            columns += [column] if each is None else each.features(column)
+        return np.ascontiguousarray(np.column_stack(columns))
+
+    def is_outside(self, context: Floats) -> npt.NDArray[np.bool_]:
+        """Whether each encoded context has a moment before or after all fitted ones."""
+        found = np.zeros(len(context), dtype=bool)
+        for place, each in enumerate(self.times):
+            if each is not None:
+                found |= each.is_outside(context[:, place])
+        return found
 
     @property
     def categorical(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from paribus.tables.column import Kind, is_missing
-from paribus.tables.table import Columns, Table, nearest_name
+from paribus.tables.table import Columns, Contexts, Table, nearest_name
 
 MAX_CONTEXTUAL = 65_535  # columns
 
@@ -24,15 +24,21 @@ class Roles:
     """The columns that hold categories."""
     by_name: bool
     """Whether all roles were given by name, so that later tables may have their columns in any order."""
+    contexts: list[list[int]] | None = None
+    """Of each behavioral column: where its own context is in `contextual`; None if that is all of it."""
 
 
 def assign_context(
-    table: Table, contextual: Columns | None, categorical: Columns | None, behavioral: Columns | None = None
+    table: Table, contextual: Contexts | None, categorical: Columns | None, behavioral: Columns | None = None
 ) -> tuple[list[int], frozenset[int]]:
     """The contextual columns (all if `contextual` is None), and which of them are categorical.
 
     `behavioral` has columns that may be named categorical, too.
     """
+    if isinstance(contextual, Mapping):
+        raise TypeError(
+            "contextual has a context for each behavior, which is for ConditionalSurprise: give one list of columns"
+        )
     if table.n_columns == 0:
         raise ValueError(f"Found 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 2 is required.")
     context = list(range(table.n_columns)) if contextual is None else _positions(table, contextual, "contextual")
@@ -61,7 +67,7 @@ def assign_context(
 
 def assign_roles(
     table: Table,
-    contextual: Columns,
+    contextual: Contexts,
     behavioral: Columns | None,
     categorical: Columns | None,
     *,
@@ -69,8 +75,10 @@ def assign_roles(
 ) -> Roles:
     """Finds the columns of each role, and raises an error if one of them cannot be used.
 
-    `judges_categories` says whether behavior may be categorical.
+    `judges_categories` says whether behavior may be categorical, and have a context for each.
     """
+    if judges_categories and isinstance(contextual, Mapping):
+        return _assign_contexts(table, contextual, behavioral, categorical)
     if contextual is None:
         raise ValueError("no contextual column is named: give at least one, as in contextual=['age']")
     context, categories = assign_context(table, contextual, categorical, behavioral if judges_categories else None)
@@ -112,6 +120,36 @@ def assign_roles(
     )
 
 
+def _assign_contexts(
+    table: Table, contextual: Mapping[Any, Columns], behavioral: Columns | None, categorical: Columns | None
+) -> Roles:
+    """The roles where each behavioral column has a context of its own."""
+    if not contextual:
+        raise ValueError("contextual names no behavior: give columns, as in contextual={'rain': ['month']}")
+    chosen = list(contextual) if behavioral is None else _as_list(behavioral)
+    own = dict(zip(_positions(table, list(contextual), "behavioral"), contextual.values(), strict=True))
+    behavior = _positions(table, chosen, "behavioral")
+    if without := [p for p in behavior if p not in own]:
+        raise ValueError(f"behavioral column {table.label(without[0])} has no context: add it to contextual")
+    if stray := [p for p in own if p not in behavior]:
+        raise ValueError(f"column {table.label(stray[0])} has a context and is not behavioral: add it to behavioral")
+    contexts = {p: _positions(table, columns, "contextual") for p, columns in own.items()}
+    for p, columns in contexts.items():
+        if not columns:
+            raise ValueError(f"behavioral column {table.label(p)} has no contextual column: name at least one")
+    # In the order in which they are first named.
+    keys = list(dict.fromkeys(key for p in behavior for key in _as_list(own[p])))
+    union = [_positions(table, [key], "contextual")[0] for key in keys]
+    distinct = {position: key for key, position in zip(keys[::-1], union[::-1], strict=True)}
+    roles = assign_roles(
+        table, [distinct[p] for p in dict.fromkeys(union)], chosen, categorical, judges_categories=True
+    )
+    places = {position: place for place, position in enumerate(roles.contextual)}
+    found = [[places[each] for each in contexts[p]] for p in roles.behavioral]
+    everything = list(range(len(roles.contextual)))
+    return replace(roles, contexts=None if all(sorted(each) == everything for each in found) else found)
+
+
 def find_columns(table: Table, names: Iterable[str]) -> list[int]:
     """The positions of the columns that the detector was fitted with."""
     if table.names is None:
@@ -141,7 +179,7 @@ def find_like(table: Table, fitted: Table, positions: list[int]) -> list[int]:
     return positions
 
 
-def _as_list(columns: Columns) -> list[Any]:
+def _as_list(columns: Contexts) -> list[Any]:
     if isinstance(columns, str | int | np.integer):
         return [columns]
     # An iterator would be exhausted at the next fit.

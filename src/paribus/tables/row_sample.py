@@ -15,7 +15,7 @@ from paribus.tables.joining import join_tables
 from paribus.tables.roles import assign_roles
 from paribus.tables.row_hash import Hashes, hash_rows, mix
 from paribus.tables.streams import TableBatches, find_batches
-from paribus.tables.table import ColumnKey, Columns, Table
+from paribus.tables.table import ColumnKey, Columns, Contexts, Table
 
 MAX_SAMPLE = 2**21
 """Rows of a sample: more than trees use."""
@@ -168,7 +168,7 @@ class RowSampler:
 
 def sample_rows(
     table: Any,
-    contextual: Columns,
+    contextual: Contexts,
     behavioral: Columns | None = None,
     *,
     categorical: Columns | None = None,
@@ -224,7 +224,7 @@ def sample_rows(
 
 
 def _hasher(
-    first: Table, contextual: Columns, behavioral: Columns | None, categorical: Columns | None, key: ColumnKey | None
+    first: Table, contextual: Contexts, behavioral: Columns | None, categorical: Columns | None, key: ColumnKey | None
 ) -> Callable[[Table], Hashes]:
     """A function that hashes the rows of a table, from its first rows."""
     roles = assign_roles(first, contextual, behavioral, categorical, judges_categories=True)

@@ -15,6 +15,8 @@ from paribus.tables.column import Kind, is_missing, what_is
 
 ColumnKey: TypeAlias = str | int
 Columns: TypeAlias = ColumnKey | Sequence[ColumnKey]
+Contexts: TypeAlias = Columns | Mapping[str, Columns] | Mapping[int, Columns]
+"""The contextual columns, or those of each behavioral column."""
 
 
 class NamedRows(dict[str, Any]):

@@ -90,7 +90,7 @@ def read(
             return _gathered(open_stream(source, stack, choose, sql=sql, text=text, note=note))
         raw = _read_raw(source, choose, sql, text, stack, note)
         # Column by column, so that only one column is in memory twice.
-        columns = {name: typed(raw, name, text.missing, note) for name in raw.names}
+        columns = {name: typed(raw, name, text, note) for name in raw.names}
     if raw.n_rows == 0:
         raise ValueError(f"{raw.source}: there are no rows")
     types = {name: _evident_type(values) for name, values in columns.items()} if raw.types is None else raw.types
@@ -149,7 +149,7 @@ def open_stream(
         raw = stream_folder(source, open_part, note)
     else:
         raw = _open_file(source, text, stack, note)
-    return typed_stream(raw, choose, text.missing, note)
+    return typed_stream(raw, choose, text, note)
 
 
 def _open_file(source: str, text: TextOptions, stack: ExitStack, note: Note) -> RawStream:

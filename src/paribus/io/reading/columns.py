@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers as numeric
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import LARGEST_NUMBER
-from paribus._common.text import plain
+from paribus._common.text import listed, plain
 from paribus.io.reading.raw import Note, RawTable, Wanted
+from paribus.io.reading.spellings import DATE_ORDERS, has_dots, hours, ordered_date, signed_number
+from paribus.io.reading.text import COMMA, TextOptions
 from paribus.tables.column import is_missing
 
 # Spellings of a missing value in a column of numbers, in lower case. In a column of text they are ordinary text.
@@ -35,7 +37,13 @@ class As(Enum):
 
     NUMBERS = "numbers"
     DECIMAL_COMMAS = "numbers with decimal commas"
+    SIGNED = "numbers with signs of currencies, percent or thousands"
+    SIGNED_COMMAS = "such numbers with decimal commas"
     TIMESTAMPS = "timestamps"
+    HOURS = "times of day or durations, in hours"
+    DMY = "dates with the day first"
+    MDY = "dates with the month first"
+    YMD = "dates with the year first"
     BOOLEANS = "booleans"
     TEXT = "text, and booleans that are not text"
     WRITTEN = "text as it is written"
@@ -49,11 +57,17 @@ class Facts:
     """The number of values that are not blank."""
     n_numbers: int = 0
     are: dict[As, bool] = field(
-        default_factory=lambda: dict.fromkeys((As.BOOLEANS, As.TIMESTAMPS, As.NUMBERS, As.DECIMAL_COMMAS), True)
+        default_factory=lambda: dict.fromkeys([each for each in As if each not in (As.TEXT, As.WRITTEN)], True)
     )
     """Whether all values that are not blank are or spell such."""
     first_odd: tuple[str, Any] | None = None
     """The place and the first value that is no number."""
+    marks: dict[str, int] = field(default_factory=dict)
+    """How many values have a sign of a currency, of percent, or a comma between thousands."""
+    example: str | None = None
+    """The first value that is a date, a time or a number with signs."""
+    has_dots: bool = True
+    """Whether all dates are written with dots."""
     has_codes: bool = False
     """Whether a value looks like a number and is a code, such as 007."""
 
@@ -63,6 +77,9 @@ class Facts:
         self.n_numbers += other.n_numbers
         self.are = {each: known and other.are[each] for each, known in self.are.items()}
         self.first_odd = self.first_odd or other.first_odd
+        self.marks = {mark: self.marks.get(mark, 0) + other.marks.get(mark, 0) for mark in self.marks | other.marks}
+        self.example = self.example or other.example
+        self.has_dots = self.has_dots and other.has_dots
         self.has_codes = self.has_codes or other.has_codes
 
 
@@ -92,14 +109,14 @@ class Cells:
         return converted if self._codes is None else converted[self._codes]
 
 
-def typed(raw: RawTable, name: str, missing: frozenset[str], note: Note) -> npt.NDArray[Any]:
+def typed(raw: RawTable, name: str, options: TextOptions, note: Note) -> npt.NDArray[Any]:
     """Converts a column to numbers, timestamps, booleans or text, and removes it from the raw table."""
-    values = raw.columns.pop(name)
+    values, missing = raw.columns.pop(name), options.missing
     if is_typed(raw.wanted, name, values):
         return usable(raw, name, values, missing)
     cells = Cells(values, missing)
     facts = Facts() if name in raw.wanted.texts else look_at(raw, name, cells)
-    return convert(raw, name, cells, decide(raw.source, raw.wanted, name, facts, raw.decimal_commas, note))
+    return convert(raw, name, cells, decide(raw.source, raw.wanted, name, facts, raw.decimal_commas, options, note))
 
 
 def is_typed(wanted: Wanted, name: str, values: Sequence[Any] | npt.NDArray[Any]) -> bool:
@@ -136,11 +153,42 @@ def look_at(raw: RawTable, name: str, cells: Cells) -> Facts:
         odd = [there and not fits for there, fits in zip(is_known, is_number, strict=True)]
         row = int(cells.rows_of(odd)[0])
         facts.first_odd = raw.place(row), cells.spread(_objects(cells.distinct))[row]
+    _look_at_spellings(facts, cells, known)
     return facts
 
 
-def decide(source: str, wanted: Wanted, name: str, facts: Facts, decimal_commas: bool, note: Note) -> As:
+def _look_at_spellings(facts: Facts, cells: Cells, known: list[Any]) -> None:
+    """Adds to the facts of a column which ways of writing numbers and moments fit its values."""
+    if facts.are[As.NUMBERS]:
+        # A number without signs is one of those with them.
+        facts.are |= dict.fromkeys((As.HOURS, As.DMY, As.MDY, As.YMD), not known)
+        facts.are[As.SIGNED_COMMAS] = all(isinstance(cell, str) and _signed(cell, ",") for cell in known)
+        return
+    are_texts = all(isinstance(cell, str) for cell in known)
+    for to, fits in _SPELLINGS.items():
+        facts.are[to] = (are_texts or to is As.SIGNED) and all(map(fits, known))
+    facts.has_dots = are_texts and all(map(has_dots, known))
+    if any(facts.are[to] for to in _SPELLINGS):
+        facts.example = next((cell for cell in known if isinstance(cell, str) and number(cell) is None), None)
+    if not (facts.are[As.SIGNED] or facts.are[As.SIGNED_COMMAS]):
+        return
+    decimal = "." if facts.are[As.SIGNED] else ","
+    marks = [(_signed(cell, decimal) or (0.0, ""))[1] for cell in cells.distinct]
+    for mark in sorted(set("".join(marks))):
+        facts.marks[mark] = len(cells.rows_of([mark in each for each in marks]))
+
+
+def decide(
+    source: str,
+    wanted: Wanted,
+    name: str,
+    facts: Facts,
+    decimal_commas: bool,
+    options: TextOptions,
+    note: Note,
+) -> As:
     """What to convert a column to. Raises an error if there is text where a number should be."""
+    decimal_commas = options.decimal == COMMA or (decimal_commas and options.decimal is None)
     # Codes of columns that are only carried along must come out as they went in.
     if name in wanted.texts or (name in wanted.carried and facts.has_codes):
         return As.WRITTEN
@@ -151,10 +199,76 @@ def decide(source: str, wanted: Wanted, name: str, facts: Facts, decimal_commas:
     if facts.are[As.NUMBERS]:
         return As.NUMBERS
     if decimal_commas and facts.are[As.DECIMAL_COMMAS]:
+        if facts.are[As.SIGNED] and options.decimal is None and _is_chosen(wanted, name):
+            raise ValueError(
+                f"{source}: column '{name}' has '{facts.example}', which may have thousands or decimals after its "
+                "comma: add --decimal point or --decimal comma"
+            )
         note(f"{source}: decimal commas in column '{name}' are read as decimal points")
         return As.DECIMAL_COMMAS
+    if (spelled := _decide_spelling(source, wanted, name, facts, decimal_commas, options, note)) is not None:
+        return spelled
     _check_mistake(wanted, name, facts)
     return As.TEXT
+
+
+def _decide_spelling(
+    source: str,
+    wanted: Wanted,
+    name: str,
+    facts: Facts,
+    decimal_commas: bool,
+    options: TextOptions,
+    note: Note,
+) -> As | None:
+    """What values with signs, dates and times are converted to; None if they are none of these."""
+    if facts.n_known == 0:
+        return None
+    if name in wanted.carried:
+        # It comes out as it went in.
+        return As.TEXT if any(facts.are[each] for each in _SPELLINGS) else None
+    signed = As.SIGNED_COMMAS if decimal_commas else As.SIGNED
+    currencies = [mark for mark in facts.marks if mark not in "%,"]
+    # 5 and 5 % are not the same, and neither are 5 dollars and 5 euros.
+    if facts.are[signed] and facts.marks.get("%", 0) in (0, facts.n_known) and len(currencies) <= 1:
+        words = [f"'{mark}'" for mark in (*currencies, *("%" for mark in facts.marks if mark == "%"))]
+        if "," in facts.marks:
+            words.append("dots between thousands" if decimal_commas else "commas between thousands")
+        read = " and decimal commas as points" if decimal_commas else ""
+        note(f"{source}: column '{name}' is read as numbers, without {listed(words or ['spaces'], 'and')}{read}")
+        return signed
+    if facts.are[As.HOURS]:
+        note(f"{source}: column '{name}' ('{facts.example}') is read as hours")
+        return As.HOURS
+    orders = [order for order in DATE_ORDERS if facts.are[As[order.upper()]]]
+    if not orders:
+        return None
+    if options.date_order in orders:
+        chosen = options.date_order
+    elif len(orders) == 1 and options.date_order is None:
+        chosen = orders[0]
+    elif facts.has_dots and "dmy" in orders and options.date_order is None:
+        chosen = "dmy"
+    else:
+        problem = f"column '{name}' has '{facts.example}'"
+        if options.date_order is not None:
+            problem += f", which is no date in the order {options.date_order}"
+            advice = f"leave out --date-order, or use --date-order {orders[0]}"
+        else:
+            problem += ", and neither it nor any other date there tells the day from the month"
+            advice = f"add {listed([f'--date-order {order}' for order in orders], 'or')}"
+        if _is_chosen(wanted, name):
+            raise ValueError(f"{source}: {problem}: {advice}")
+        note(f"{source}: {problem}: it is read as text; {advice}")
+        return As.TEXT
+    names = {"d": "day", "m": "month", "y": "year"}
+    note(f"{source}: column '{name}' is read as dates: {', '.join(names[each] for each in chosen)}")
+    return As[chosen.upper()]
+
+
+def _is_chosen(wanted: Wanted, name: str) -> bool:
+    """Whether somebody asked for this column."""
+    return wanted.strict and (wanted.names is not None or name in wanted.contextual)
 
 
 def convert(raw: RawTable, name: str, cells: Cells, to: As) -> npt.NDArray[Any]:
@@ -171,6 +285,16 @@ def convert(raw: RawTable, name: str, cells: Cells, to: As) -> npt.NDArray[Any]:
             distinct = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in distinct]
         floats = [math.nan if _is_blank(cell) else number(cell) for cell in distinct]
         return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
+    if to in (As.SIGNED, As.SIGNED_COMMAS, As.HOURS):
+        read: Callable[[Any], float | None] = hours
+        if to is not As.HOURS:
+            read = _signed_point if to is As.SIGNED else _signed_comma
+        floats = [math.nan if _is_blank(cell) else read(cell) for cell in distinct]
+        return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
+    if to in (As.DMY, As.MDY, As.YMD):
+        order, missing = to.name.lower(), np.datetime64("NaT", "us")
+        moments = [missing if _is_blank(cell) else ordered_date(cell, order) for cell in distinct]
+        return cells.spread(np.array(moments, dtype="datetime64[us]"))
     keeps_booleans = to is As.TEXT
     return cells.spread(
         _objects(
@@ -263,6 +387,33 @@ def _fits_decimal_comma(cell: Any) -> bool:
         and cell.count(",") <= 1
         and number(cell.replace(",", ".")) is not None
     )
+
+
+def _signed(cell: Any, decimal: str) -> tuple[float, str] | None:
+    """The number that a cell is or spells with signs, and these."""
+    if isinstance(cell, str):
+        if (signed := signed_number(cell, decimal)) is not None:
+            return signed
+    found = None if decimal == "," and isinstance(cell, str) and "." in cell else number(cell)
+    return None if found is None else (found, "")
+
+
+def _signed_point(cell: Any) -> float:
+    return (_signed(cell, ".") or (math.nan, ""))[0]
+
+
+def _signed_comma(cell: Any) -> float:
+    return (_signed(cell, ",") or (math.nan, ""))[0]
+
+
+_SPELLINGS: dict[As, Callable[[Any], bool]] = {
+    As.SIGNED: lambda cell: _signed(cell, ".") is not None,
+    As.SIGNED_COMMAS: lambda cell: _signed(cell, ",") is not None,
+    As.HOURS: lambda cell: hours(cell) is not None,
+    As.DMY: lambda cell: ordered_date(cell, "dmy") is not None,
+    As.MDY: lambda cell: ordered_date(cell, "mdy") is not None,
+    As.YMD: lambda cell: ordered_date(cell, "ymd") is not None,
+}
 
 
 def _absent(missing: frozenset[str]) -> frozenset[float]:

@@ -26,6 +26,8 @@ class Wanted:
     """Whether text in a column that is mostly numbers is an error; otherwise the column is text."""
     carried: frozenset[str] = frozenset()
     """Columns that are only carried along, so that nothing in them is an error."""
+    contextual: frozenset[str] = frozenset()
+    """The columns that are named as context, if `names` is None."""
 
     def is_strict(self, name: str) -> bool:
         """Whether text in a column that is mostly numbers is an error."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from paribus.io.reading.columns import As, Cells, Facts, convert, decide, is_typed, look_at, usable
 from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, pick
+from paribus.io.reading.text import TextOptions
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -47,9 +48,9 @@ class TableStream:
         return convert(raw, name, Cells(values, self._missing), to or As.TEXT)
 
 
-def typed_stream(raw: RawStream, choose: Choose, missing: frozenset[str], note: Note) -> TableStream:
+def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Note) -> TableStream:
     """Chooses columns, and finds their types and the number of rows, for which a text is read once from end to end."""
-    wanted = choose(raw.names)
+    wanted, missing = choose(raw.names), options.missing
     kept, _ = pick(raw.names, wanted)
     facts: dict[str, Facts] = {}
     n_rows = 0
@@ -65,7 +66,9 @@ def typed_stream(raw: RawStream, choose: Choose, missing: frozenset[str], note: 
     n_rows = n_rows if raw.n_rows is None else raw.n_rows
     if n_rows == 0 or not raw.names:
         raise ValueError(f"{raw.source}: there are no rows")
-    types = {name: decide(raw.source, wanted, name, each, raw.decimal_commas, note) for name, each in facts.items()}
+    types = {
+        name: decide(raw.source, wanted, name, each, raw.decimal_commas, options, note) for name, each in facts.items()
+    }
     return TableStream(raw.source, kept, n_rows, raw, wanted, types, missing)
 
 
@@ -80,5 +83,9 @@ def _without_types(raw: RawStream, wanted: Wanted, kept: list[str]) -> list[str]
 def _facts_of_type(values: Any) -> Facts:
     found = Facts(len(values), len(values))
     are_numbers = values.dtype.kind in "fiu"
-    found.are = dict.fromkeys(found.are, False) | {As.NUMBERS: are_numbers, As.TIMESTAMPS: not are_numbers}
+    found.are = dict.fromkeys(found.are, False) | {
+        As.NUMBERS: are_numbers,
+        As.SIGNED: are_numbers,
+        As.TIMESTAMPS: not are_numbers,
+    }
     return found

@@ -20,6 +20,10 @@ MAX_LINE_SIZE = 128 * 2**20
 MAX_NON_ASCII_SHARE = 0.3
 
 
+# The decimal sign, as it is named by options.
+POINT, COMMA = "point", "comma"
+
+
 @dataclass(frozen=True)
 class TextOptions:
     """How to read a text file. None means auto-detected."""
@@ -29,6 +33,10 @@ class TextOptions:
     encoding: str | None = None
     missing: frozenset[str] = frozenset()
     """Texts that stand for a missing value, in addition to the usual ones."""
+    date_order: str | None = None
+    """The order of day, month and year in dates such as 01/02/2020: 'dmy', 'mdy' or 'ymd'."""
+    decimal: str | None = None
+    """'point' or 'comma': what comes before decimals."""
 
 
 def find_encoding(source: Source, encoding: str | None, note: Note) -> str:

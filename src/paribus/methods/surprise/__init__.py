@@ -9,6 +9,7 @@ from paribus._common.untrusted import DamagedError
 from paribus.methods.interface import FittedMethod, Method
 from paribus.methods.scores import share_threshold, sum_score
 from paribus.methods.surprise.model import SurpriseModel
+from paribus.methods.surprise.past import PastModel
 from paribus.methods.surprise.state import FOREST, SurpriseState, pack, unpack
 from paribus.tables.encoded_table import EncodedTable
 
@@ -18,7 +19,8 @@ FULL_PARTIAL_SCORE = 6.0
 
 def _restore(table: EncodedTable, state: SurpriseState, n_threads: int) -> FittedMethod:
     try:
-        return SurpriseModel.recall(table, state)
+        model = SurpriseModel.recall(table, state)
+        return PastModel(table, state.settings, model, n_threads) if state.settings.by_past else model
     except ValueError as error:
         # The compiled part refuses what does not fit together.
         raise DamagedError(f"the forests do not fit the table ({error})") from None

@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
 from paribus._common.arrays import Floats, Positions
 from paribus._core import FeatureKinds, Samples
 from paribus.methods.surprise.views import Bytes, ForestSettings
 from paribus.tables.encoded_table import RowNumbers
-from paribus.tables.row_hash import Hashes
+from paribus.tables.row_hash import Hashes, mix
+
+# Where moments are context, rows are sampled in so many blocks of time.
+N_BLOCKS = 64
+MIN_BLOCKS = 16
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,12 @@ class StoredForests:
 class SampleDraws:
     """Draws samples: once for all columns that have values in the same rows."""
 
-    def __init__(self, originals: Positions, keys: Hashes, seed: int, n_threads: int) -> None:
+    def __init__(
+        self, originals: Positions, keys: Hashes, seed: int, n_threads: int, blocks: Positions | None = None
+    ) -> None:
         self._originals, self._keys, self._seed, self._n_threads = originals, keys, seed, n_threads
+        self._blocks = blocks
+        """By row: rows of one block are in one sample of a pair, or in none; None if there are no blocks."""
         self._places: dict[bytes, int] = {}
         self.drawn: list[Samples] = []
 
@@ -56,5 +65,46 @@ class SampleDraws:
             self._places[key] = len(self.drawn)
             self.drawn.append(
                 Samples(flags, self._originals, settings.n_pairs, n_sample, self._seed, self._n_threads, self._keys)
+                if self._blocks is None
+                else draw_blocks(self._blocks, self._keys, usable, settings.n_pairs, n_sample, self._seed)
             )
         return self._places[key]
+
+
+def time_blocks(moments: Floats) -> Positions | None:
+    """Blocks of rows that follow each other in time, about equally many in each; None if there are too few moments.
+
+    What happens at one moment goes on in the next. A row that is judged by rows of the same hour would seem to be
+    predicted better than one of tomorrow can be.
+
+    >>> len(np.unique(time_blocks(np.arange(1000.0))))
+    64
+    >>> time_blocks(np.repeat(np.arange(5.0), 200)) is None
+    True
+    """
+    known = np.flatnonzero(~np.isnan(moments))
+    blocks = np.arange(len(moments)) + N_BLOCKS
+    blocks[known] = (rankdata(moments[known], method="min").astype(np.int64) - 1) * N_BLOCKS // max(len(known), 1)
+    return None if len(np.unique(blocks[known])) < MIN_BLOCKS else blocks
+
+
+def draw_blocks(
+    blocks: Positions, keys: Hashes, usable: npt.NDArray[np.bool_], n_pairs: int, n_sample: int, seed: int
+) -> Samples:
+    """Pairs of samples without a common block, each of at most so many rows."""
+    rows = np.flatnonzero(usable)
+    distinct, place, counts = np.unique(blocks[rows], return_inverse=True, return_counts=True)
+    taken: list[RowNumbers] = []
+    for pair in range(n_pairs):
+        key = mix(np.array([seed * n_pairs + pair], dtype=np.uint64))
+        order = np.argsort(mix(distinct.astype(np.uint64) ^ key), kind="stable")
+        # One after the other, so that both samples have about half of the rows.
+        half = np.empty(len(distinct), dtype=np.int64)
+        half[order] = (np.cumsum(counts[order]) - counts[order] // 2) * 2 // len(rows)
+        for side in range(2):
+            own = rows[np.minimum(half, 1)[place] == side]
+            if len(own) > n_sample:
+                own = np.sort(own[np.argsort(mix(keys[own] ^ key), kind="stable")[:n_sample]])
+            taken.append(own.astype(np.uint32))
+    ends = np.cumsum([len(each) for each in taken]).astype(np.uint32)
+    return Samples.stored(len(usable), np.concatenate(taken), ends)

@@ -14,7 +14,7 @@ from paribus._common.statistics import column_ranges, evenly
 from paribus._core import FeatureTable, RowIndex, reference_rows
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.categories import CategoricalColumn, Categories
-from paribus.methods.surprise.forests import SampleDraws, StoredForests
+from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
 from paribus.methods.surprise.mixture import ConditionalColumn, find_support
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
@@ -55,8 +55,9 @@ class SurpriseModel:
                 summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
             else:
                 summaries.append(Categories.of(target, len(codes)))
-        ranges = [float(column_ranges(table.rows[:, [feature]])[0]) for feature in range(table.n_contextual)]
-        others = _choose_others(table, summaries)
+        context = table.encoding.expand(table.rows[:, : table.n_contextual])
+        ranges = [float(column_ranges(context[:, [feature]])[0]) for feature in range(context.shape[1])]
+        others = _choose_others(table, context, summaries)
         self._take_over(table, settings, RowIndex(table.rows), np.array(ranges), summaries, others)
 
     def _take_over(
@@ -69,16 +70,16 @@ class SurpriseModel:
         others: list[list[int]],
     ) -> None:
         self._settings = settings
-        self._table, self._rows = table, table.rows
+        self._table, self._rows = table, _in_parts(table)
         self._index = index
         self._ranges, self._summaries = ranges, summaries
         self._n_reference = min(len(self._rows) - 1, MAX_REFERENCES)
         self._n_contextual, self._n_behavioral = len(ranges), len(summaries)
         self._context = self._rows[:, : self._n_contextual]
-        self._categorical = table.categorical
+        self._categorical = table.feature_kinds
         self._others = others
         """By behavioral feature: the others that it is judged by."""
-        context = np.arange(self._n_contextual, dtype=np.uint16)
+        contexts = table.feature_contexts
         self._given_context: list[AnyColumn] = []
         self._given_all: list[AnyColumn] = []
         """Empty if there is one behavioral column."""
@@ -87,7 +88,7 @@ class SurpriseModel:
         for feature in range(self._n_behavioral):
             # Of values that are missing together, one is news: the others are judged as if it were known.
             known = np.arange(min(self._n_contextual + self._n_values, 65_535), self._n_contextual + feature)
-            given = np.append(context, known.astype(np.uint16))
+            given = np.append(contexts[feature], known.astype(np.uint16))
             self._given_context.append(self._column(feature, given))
             if others[feature]:
                 chosen = np.array([self._n_contextual + other for other in others[feature]], dtype=np.uint16)
@@ -108,7 +109,7 @@ class SurpriseModel:
         n_rows, n_columns = len(self._rows), len(self._columns)
         asked = Asked(self._rows, self._index.find_all(), n_threads)
         keys = row_keys(self._table.row_hashes())
-        draws = SampleDraws(find_originals(asked.fitted), keys, self._settings.seed, n_threads)
+        draws = SampleDraws(find_originals(asked.fitted), keys, self._settings.seed, n_threads, self._blocks())
         table = FeatureTable(self._rows, self._categorical)
         evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
         spread: dict[int, tuple[Floats, Floats]] = {}
@@ -143,6 +144,13 @@ class SurpriseModel:
             self._settings, n_rows, self._others, learned, self._verdict, self._ranges, self._summaries, forests
         )
         return state, self._judged(cells, self._table.places)
+
+    def _blocks(self) -> Positions | None:
+        """Blocks of time, of which a tree knows all rows or none; None if there are no moments."""
+        for place, times in enumerate(self._table.encoding.times):
+            if times is not None:
+                return time_blocks(self._table.rows[:, place])
+        return None
 
     @classmethod
     def recall(cls, table: EncodedTable, state: SurpriseState) -> SurpriseModel:
@@ -212,14 +220,15 @@ class SurpriseModel:
         return Judged(said.parts[rows], said.kinds[rows], np.exp(-cells.given_context[rows]), given_all)
 
     def _asked(self, rows: RowBatch) -> Asked:
-        values = np.ascontiguousarray(np.hstack([rows.context, rows.behavior]))
+        context = self._table.encoding.expand(rows.context)
+        values = np.ascontiguousarray(np.hstack([context, rows.behavior]))
         return Asked(values, self._table.held(rows.fitted), rows.n_threads)
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
         asked = self._asked(rows)
-        own = self._context[asked.fitted]
-        is_same = ((rows.context == own) | (np.isnan(rows.context) & np.isnan(own))).all(axis=1)
+        own, context = self._context[asked.fitted], asked.rows[:, : self._n_contextual]
+        is_same = ((context == own) | (np.isnan(context) & np.isnan(own))).all(axis=1)
         asked = replace(asked, is_elsewhere=(asked.fitted >= 0) & ~is_same)
         found = np.empty((len(rows.context), self._n_behavioral, N_QUANTILES + 1))
         for feature, column in enumerate(self._given_context):
@@ -347,10 +356,17 @@ class SurpriseModel:
         return found
 
 
-def _choose_others(table: EncodedTable, summaries: list[Summary]) -> list[list[int]]:
+def _in_parts(table: EncodedTable) -> Floats:
+    """The rows of a table with moments in parts; the array itself if there are none."""
+    if not table.encoding.times:
+        return table.rows
+    context = table.encoding.expand(table.rows[:, : table.n_contextual])
+    return np.ascontiguousarray(np.hstack([context, table.rows[:, table.n_contextual :]]))
+
+
+def _choose_others(table: EncodedTable, context: Floats, summaries: list[Summary]) -> list[list[int]]:
     """By behavioral feature: the other values that it is judged by."""
     n_values = len(table.behavior_encoding.codes)
-    context = table.rows[:, : table.n_contextual]
     behavior = table.rows[:, table.n_contextual : table.n_contextual + n_values].copy()
     for feature, summary in enumerate(summaries[:n_values]):
         if isinstance(summary, Categories):
@@ -358,6 +374,6 @@ def _choose_others(table: EncodedTable, summaries: list[Summary]) -> list[list[i
             ranks = np.argsort(np.argsort(-summary.counts, kind="stable"), kind="stable")
             known = ~np.isnan(behavior[:, feature])
             behavior[known, feature] = ranks[behavior[known, feature].astype(np.int64)]
-    chosen = [each.tolist() for each in choose_others(context, table.encoding.categorical, behavior)]
+    chosen = [each.tolist() for each in choose_others(context, table.encoding.feature_kinds, behavior)]
     # The value itself would tell whether it is missing.
     return [chosen[source] for source in table.behavior_encoding.sources]

@@ -47,6 +47,8 @@ class SurpriseSettings:
     min_samples_leaf: int
     max_samples: int
     seed: int
+    by_past: bool = False
+    """Whether rows are judged by earlier rows alone."""
 
     def of_forest(self, n_features: int) -> ForestSettings:
         """How a forest over so many features is grown."""
@@ -94,6 +96,7 @@ def pack(state: SurpriseState) -> tuple[dict[str, Any], Arrays]:
         "min_samples_leaf": int(settings.min_samples_leaf),
         "max_samples": int(settings.max_samples),
         "seed": int(settings.seed),
+        "by_past": settings.by_past,
         "others": state.others,
         "learned": [_pack_learned(learned) for learned in state.learned],
         "ranges": state.ranges.tolist(),
@@ -209,8 +212,8 @@ def _pack_tail(tail: TailMap) -> dict[str, Any]:
 
 def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> SurpriseState:
     """The state again, from parts that may have been tampered with."""
-    categorical, n_rows = table.encoding.categorical, table.n_rows
-    all_categorical = table.categorical
+    categorical, n_rows = table.encoding.feature_kinds, table.n_rows
+    all_categorical = table.feature_kinds
     if table.order is None:
         raise DamagedError("order is missing")
     settings = SurpriseSettings(
@@ -219,7 +222,10 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
         header.whole("min_samples_leaf", 1, 2**31 - 1),
         header.whole("max_samples", 1, 2**31 - 1),
         header.whole("seed", 0, 2**31 - 1),
+        header.flag("by_past"),
     )
+    if settings.by_past and not any(table.encoding.times):
+        raise DamagedError("by_past is not what it should be")
     n_behavioral, n_values = table.n_behavioral, len(table.behavior_encoding.codes)
     n_columns = n_behavioral * (2 if n_values > 1 else 1)
     chosen = header.get("others", lambda value: _are_others(value, table.behavior_encoding.sources, n_values))
@@ -230,7 +236,7 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
         if codes is None:
             summaries.append(_unpack_summary(each, arrays, place))
         else:
-            summaries.append(_unpack_categories(each, table.rows[:, len(categorical) + place], len(codes)))
+            summaries.append(_unpack_categories(each, table.rows[:, table.n_contextual + place], len(codes)))
     stored = header.get("learned", lambda value: isinstance(value, list) and len(value) == n_columns)
     learned: list[Learned | LearnedCategories] = []
     n_views = []
@@ -241,7 +247,8 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
             n_views.append(0 if summary.is_constant else 1)
             continue
         others = [] if place < n_behavioral else [len(categorical) + other for other in chosen[place - n_behavioral]]
-        found = _unpack_learned(fields, arrays, place, np.append(categorical, all_categorical[others]), summary[0])
+        own = categorical[table.feature_contexts[place % n_behavioral]]
+        found = _unpack_learned(fields, arrays, place, np.append(own, all_categorical[others]), summary[0])
         learned.append(found)
         n_views.append(len(found.min_deviations))
     verdict = _unpack_verdict(_part(header, "verdict"), n_behavioral)
@@ -252,7 +259,7 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
 def _unpack_forests(header: Fields, arrays: StoredArrays, table: EncodedTable, n_views: list[int]) -> StoredForests:
     # What is in these arrays is checked by the compiled part, which uses them.
     bins: list[Bytes] = []
-    for feature, is_category in enumerate(table.categorical):
+    for feature, is_category in enumerate(table.feature_kinds):
         bins.append(_list_of(arrays, f"bins_{feature}", np.uint8) if is_category else np.empty(0, dtype=np.uint8))
     sample_of = header.get("samples", lambda value: isinstance(value, list) and len(value) == len(n_views))
     if not all(is_whole(each) and 0 <= each < len(n_views) for each in sample_of):

@@ -11,7 +11,8 @@ except ImportError:
 
 from paribus.pictures.matplotlib.beanplot import BeanplotDisplay
 from paribus.pictures.matplotlib.context_profile import ContextProfileDisplay
+from paribus.pictures.matplotlib.gain_map import GainMapDisplay
 from paribus.pictures.matplotlib.quantile_curves import QuantileCurvesDisplay
 from paribus.pictures.matplotlib.score_map import ScoreMapDisplay
 
-__all__ = ["BeanplotDisplay", "ContextProfileDisplay", "QuantileCurvesDisplay", "ScoreMapDisplay"]
+__all__ = ["BeanplotDisplay", "ContextProfileDisplay", "GainMapDisplay", "QuantileCurvesDisplay", "ScoreMapDisplay"]

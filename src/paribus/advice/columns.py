@@ -1,0 +1,147 @@
+"""What the columns of a table look like: moments, codes, names of rows, free text, constants, quantities."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+from paribus.tables.column import Kind
+from paribus.tables.table import Table
+from paribus.tables.time_parts import is_moment
+
+# Numbers with at most so many distinct values are circumstances rather than measurements.
+MAX_FEW_VALUES = 12
+# Text of which a larger share is distinct says nothing that two rows have in common.
+MAX_DISTINCT_SHARE = 0.5
+# A category needs so many rows, on average, for these to be compared.
+MIN_ROWS_PER_CATEGORY = 5.0
+MAX_CATEGORIES = 500
+# Text whose values are longer on average was written by people, for people.
+MIN_TEXT_LENGTH = 40
+MIN_ROWS = 10
+_PARTS = {"year", "month", "day", "hour", "minute", "second", "week", "weekday", "dow", "quarter", "season", "doy"}
+_PLACES = {"lat", "latitude", "lon", "lng", "long", "longitude", "elevation", "altitude", "elev", "alt", "age", "floor"}
+_IDS = {"id", "ids", "uuid", "guid", "key", "rownames", "index", "idx", "rowid", "serial", "name", "unnamed", ""}
+_CODES = {"id", "code", "zip", "zipcode", "postcode", "postal", "flight", "number", "num", "no", "nr", "tailnum", "sku"}
+
+
+class Nature(Enum):
+    """What a column looks like."""
+
+    EMPTY = "empty"
+    CONSTANT = "constant"
+    ID = "names the rows"
+    FREE_TEXT = "free text"
+    CODE = "code"
+    MOMENT = "time"
+    TIME_PART = "part of a time"
+    CLOCK = "clock time as a number"
+    CATEGORY = "category"
+    PLACE = "place or age"
+    FEW_NUMBERS = "few numbers"
+    QUANTITY = "quantity"
+    UNUSABLE = "unusable"
+
+    @property
+    def is_circumstance(self) -> bool:
+        """Whether such a column is offered as context by its nature."""
+        return self in (Nature.MOMENT, Nature.TIME_PART, Nature.CATEGORY, Nature.PLACE, Nature.FEW_NUMBERS)
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """What one column looks like."""
+
+    name: str
+    position: int
+    nature: Nature
+    n_rows: int
+    n_missing: int
+    n_distinct: int
+    why: str
+    """Why it is taken for that, in words."""
+    numbers: Floats | None = None
+    """Its values, if they are numbers or moments."""
+
+
+def look_at_columns(table: Table) -> list[ColumnLook]:
+    """What each column of a table looks like."""
+    return [_look(table, position) for position in range(table.n_columns)]
+
+
+def _look(table: Table, position: int) -> ColumnLook:
+    name, kind = table.name(position), table.kind(position)
+    if kind is Kind.UNUSABLE:
+        return ColumnLook(name, position, Nature.UNUSABLE, table.n_rows, 0, 0, "it holds values of several kinds")
+    if not table.has_values(position):
+        return ColumnLook(name, position, Nature.EMPTY, table.n_rows, table.n_rows, 0, "it has no values")
+    if kind.is_number:
+        numbers = table.numbers(position)
+        known = numbers[~np.isnan(numbers)]
+        n_distinct = len(np.unique(known))
+        nature, why = _of_moments(table, position) if kind is Kind.TIME else _of_numbers(name, known, n_distinct)
+        if n_distinct == 1:
+            nature, why = Nature.CONSTANT, "it has the same value in every row"
+        return ColumnLook(name, position, nature, table.n_rows, len(numbers) - len(known), n_distinct, why, numbers)
+    values = [value for value in table.categories(position) if value is not None]
+    distinct = len(set(values))
+    nature, why = _of_text(name, values, distinct)
+    return ColumnLook(name, position, nature, table.n_rows, table.n_rows - len(values), distinct, why)
+
+
+def _of_moments(table: Table, position: int) -> tuple[Nature, str]:
+    if is_moment(table, position):
+        return Nature.MOMENT, "it holds moments"
+    return Nature.QUANTITY, "it holds durations"
+
+
+def _of_numbers(name: str, known: Floats, n_distinct: int) -> tuple[Nature, str]:
+    words = _words(name)
+    are_whole = bool((known == np.floor(known)).all())
+    if are_whole and n_distinct == len(known) and len(known) > MIN_ROWS:
+        steps = np.diff(known)
+        if words & _IDS or (steps == steps[0]).all():
+            return Nature.ID, "each row has its own whole number"
+    if words & _PARTS and n_distinct <= 366:
+        return Nature.TIME_PART, f"{n_distinct} values, and its name is a part of a date or time"
+    if words & _PLACES:
+        return Nature.PLACE, "its name is that of a place, a height or an age"
+    if are_whole and n_distinct > 100 and 0 <= known.min() and known.max() <= 2400 and known.max() > 1000:
+        if (known % 100 < 60).all():
+            return Nature.CLOCK, "whole numbers that look like times of day, such as 1545 for 15:45"
+    if are_whole and words & _CODES and n_distinct > MAX_FEW_VALUES:
+        return Nature.CODE, f"{n_distinct:,} whole numbers, and its name is that of a code"
+    if n_distinct <= MAX_FEW_VALUES:
+        return Nature.FEW_NUMBERS, f"only {n_distinct} different numbers"
+    return Nature.QUANTITY, f"{n_distinct:,} different numbers"
+
+
+def _of_text(name: str, values: list[Any], n_distinct: int) -> tuple[Nature, str]:
+    n = len(values)
+    if n_distinct == 1:
+        return Nature.CONSTANT, "it has the same value in every row"
+    length = float(np.mean([len(str(value)) for value in values]))
+    if n > MIN_ROWS and n_distinct > MAX_DISTINCT_SHARE * n:
+        if length >= MIN_TEXT_LENGTH or n_distinct < n:
+            return Nature.FREE_TEXT, f"{n_distinct:,} different texts in {n:,} rows: no two have much in common"
+        return Nature.ID, f"{n_distinct:,} different texts in {n:,} rows: each row has its own"
+    if n > MIN_ROWS and n_distinct * MIN_ROWS_PER_CATEGORY > n:
+        return Nature.CODE, f"{n_distinct:,} categories in {n:,} rows: hardly any rows are comparable"
+    if n_distinct > MAX_CATEGORIES:
+        return Nature.CODE, f"{n_distinct:,} categories are too many to compare rows by"
+    return Nature.CATEGORY, f"{n_distinct:,} categories"
+
+
+def _words(name: str) -> set[str]:
+    """The words of a name.
+
+    >>> sorted(_words("Pickup_Month")), sorted(_words("flightNo"))
+    (['month', 'pickup'], ['flight', 'no'])
+    """
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    return {word.lower() for word in re.split(r"[^A-Za-z]+", spaced)}

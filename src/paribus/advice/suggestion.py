@@ -1,0 +1,334 @@
+"""Which columns are context, which behavior, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paribus._common.text import counted, listed
+from paribus.advice.columns import ColumnLook, Nature, look_at_columns
+from paribus.advice.gains import Gain, GainMeter
+from paribus.tables.column import Kind
+from paribus.tables.table import Columns, Table
+
+MAX_MEASURED, MAX_CANDIDATES, MAX_CONTEXT = 16, 16, 6
+# An error below this share of the usual one leaves nothing to judge.
+DETERMINED = 0.06
+# Fewer bits, for all of the behavior, are not worth a column.
+MIN_BITS = 0.02
+# Moments whose ranks agree this well are copies of each other.
+COPY = 0.9999
+# So few rows with the same categories are hardly comparable.
+MIN_COMPARABLE = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    """A column that was added to the proposed context."""
+
+    name: str
+    bits: float
+    """What it adds to the columns before it, in bits per value, averaged over behavior."""
+    most_for: str
+    """The behavioral column for which it adds most."""
+    gain: Gain
+    """What it adds for that one."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the columns of a table look like, and which of them to use as context."""
+
+    looks: tuple[ColumnLook, ...]
+    """All columns, in the order of the table."""
+    behavioral: tuple[str, ...]
+    """The behavioral columns: those that were given, or that are proposed."""
+    measured: tuple[str, ...]
+    """The first few of them, for which gains were measured."""
+    candidates: tuple[str, ...]
+    """The columns that may be context."""
+    alone: tuple[tuple[Gain, ...], ...]
+    """[measured column][candidate]: how many bits a candidate says by itself."""
+    beyond: tuple[tuple[Gain, ...], ...]
+    """[measured column][candidate]: how many bits it adds to all other candidates."""
+    steps: tuple[Step, ...]
+    """The proposed context, the most telling column first."""
+    left_out: dict[str, str]
+    """The columns that are neither context nor behavior, and why."""
+    alarms: tuple[str, ...]
+    """What to beware of."""
+    id: str | None
+    """The column that names the rows, if there is one."""
+
+    @property
+    def contextual(self) -> list[str]:
+        """The proposed contextual columns, the most telling one first."""
+        return [step.name for step in self.steps]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from paribus import datasets, suggest_context
+        >>> sorted(suggest_context(datasets.load("weather").table).to_dict())
+        ['alarms', 'behavioral', 'columns', 'contextual', 'gains', 'id', 'left_out']
+        """
+        return {
+            "contextual": self.contextual,
+            "behavioral": list(self.behavioral),
+            "id": self.id,
+            "columns": [
+                {
+                    "name": look.name,
+                    "looks_like": look.nature.value,
+                    "why": look.why,
+                    "missing": look.n_missing,
+                    "distinct": look.n_distinct,
+                }
+                for look in self.looks
+            ],
+            "gains": [
+                {
+                    "behavior": behavior,
+                    "context": candidate,
+                    "alone": _plain(self.alone[b][c]),
+                    "beyond_the_others": _plain(self.beyond[b][c]),
+                }
+                for b, behavior in enumerate(self.measured)
+                for c, candidate in enumerate(self.candidates)
+            ],
+            "left_out": self.left_out,
+            "alarms": list(self.alarms),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"context: {', '.join(self.contextual) or 'none'}",
+            f"behavior: {', '.join(self.behavioral) or 'none'}",
+        ]
+        lines += [
+            f"{step.name}: adds {step.bits:.2f} bits, most for {step.most_for} ({step.gain.bits:.2f}, 95 % between "
+            f"{step.gain.low:.2f} and {step.gain.high:.2f})"
+            for step in self.steps
+        ]
+        lines += [f"left out: {name}: {why}" for name, why in self.left_out.items()]
+        return "\n".join([*lines, *(f"beware: {alarm}" for alarm in self.alarms)])
+
+
+def _plain(gain: Gain) -> dict[str, float]:
+    return {"bits": gain.bits, "low": gain.low, "high": gain.high}
+
+
+def advise(data: Any, behavioral: Columns | None, contextual: Columns | None, max_context: int) -> dict[str, Any]:
+    """The fields of an `Advice` about a table."""
+    table = Table(data)
+    if table.n_rows == 0 or table.n_columns == 0:
+        raise ValueError("the table has no rows or no columns")
+    looks = look_at_columns(table)
+    left_out = {look.name: look.why for look in looks if not _is_usable(look)}
+    id_column = next((look.name for look in looks if look.nature is Nature.ID), None)
+    behavior = _behavior(table, looks, behavioral, contextual)
+    candidates = _candidates(table, looks, behavior, contextual, left_out)
+    if contextual is None and not candidates:
+        behavior, candidates = _split(behavior, is_given=behavioral is not None, looks=looks)
+    fields = {"looks": tuple(looks), "left_out": left_out, "id": id_column}
+    if not behavior or not candidates or table.n_rows < 20:
+        named = tuple(look.name for look in behavior)
+        return fields | {
+            "behavioral": named,
+            "measured": (),
+            "candidates": (),
+            "alone": (),
+            "beyond": (),
+            "steps": (),
+            "alarms": ("there are too few rows or columns to measure what a context says",),
+        }
+    is_given = behavioral is not None
+    found = _measured(table, behavior, candidates, dict(left_out), max_context, is_given=is_given)
+    if not found["steps"] and contextual is None:
+        # What looks like a circumstance says nothing.
+        behavior, more = _split(behavior, is_given=is_given, looks=looks)
+        if behavior and more:
+            found = _measured(table, behavior, [*candidates, *more], dict(left_out), max_context, is_given=is_given)
+    return fields | found
+
+
+def _measured(
+    table: Table,
+    behavior: list[ColumnLook],
+    candidates: list[ColumnLook],
+    left_out: dict[str, str],
+    max_context: int,
+    *,
+    is_given: bool,
+) -> dict[str, Any]:
+    for look in candidates[MAX_CANDIDATES:]:
+        left_out[look.name] = f"only {MAX_CANDIDATES} columns are looked at as context"
+    unmeasured = [look.name for look in behavior[MAX_MEASURED:]]
+    behavior, candidates = behavior[:MAX_MEASURED], candidates[:MAX_CANDIDATES]
+    categorical = frozenset(look.position for look in candidates if table.kind(look.position) is Kind.CATEGORICAL)
+    meter = GainMeter(table, [look.position for look in candidates], categorical, [look.position for look in behavior])
+    places = list(range(len(candidates)))
+    alarms: list[str] = []
+    kept = list(range(len(behavior)))
+    usable = set(places)
+    for b, look in enumerate(behavior):
+        for c in places:
+            if meter.error(b, [c]) >= DETERMINED:
+                continue
+            name = candidates[c].name
+            alarms.append(f"{name} determines {look.name}: one is a copy of the other, or was made from it")
+            if not is_given and len(kept) > 1 and b in kept:
+                # Where the circumstances fix a quantity, it is a circumstance too.
+                kept.remove(b)
+                left_out[look.name] = f"{name} determines it, which leaves nothing to judge"
+            elif candidates[c].numbers is not None and c in usable:
+                usable.discard(c)
+                left_out[name] = f"it determines {look.name}, and would hide what is wrong with it"
+    alone = [[meter.gain(b, [c]) for c in places] for b in range(len(behavior))]
+    beyond = [
+        [meter.gain(b, [c], [other for other in places if other != c]) for c in places] for b in range(len(behavior))
+    ]
+    steps = _greedy(meter, [behavior[b].name for b in kept], kept, candidates, sorted(usable), max_context)
+    chosen = {step.name for step in steps}
+    for c, look in enumerate(candidates):
+        if look.name in chosen or look.name in left_out:
+            continue
+        says = any(alone[b][c].is_there and alone[b][c].bits > MIN_BITS for b in kept)
+        left_out[look.name] = "the proposed context says what it says" if says else "it explains nothing"
+    alarms += _thin(table, [look for look in candidates if look.name in chosen])
+    return {
+        "left_out": left_out,
+        "behavioral": (*(behavior[b].name for b in kept), *unmeasured),
+        "measured": tuple(behavior[b].name for b in kept),
+        "candidates": tuple(look.name for look in candidates),
+        "alone": tuple(tuple(alone[b]) for b in kept),
+        "beyond": tuple(tuple(beyond[b]) for b in kept),
+        "steps": tuple(steps),
+        "alarms": tuple(alarms),
+    }
+
+
+def _greedy(
+    meter: GainMeter,
+    names: list[str],
+    kept: list[int],
+    candidates: list[ColumnLook],
+    usable: list[int],
+    max_context: int,
+) -> list[Step]:
+    """Adds the column that says most, as long as one says anything."""
+    chosen: list[int] = []
+    steps: list[Step] = []
+    while len(chosen) < max_context:
+        best: tuple[float, int, list[Gain]] | None = None
+        for c in usable:
+            if c in chosen:
+                continue
+            gains = [meter.gain(b, [c], chosen) for b in kept]
+            mean = float(np.mean([gain.bits for gain in gains]))
+            says = any(gain.is_there and gain.bits >= MIN_BITS for gain in gains)
+            if says and (best is None or mean > best[0]):
+                best = mean, c, gains
+        if best is None:
+            break
+        mean, c, gains = best
+        most = int(np.argmax([gain.bits for gain in gains]))
+        chosen.append(c)
+        steps.append(Step(candidates[c].name, mean, names[most], gains[most]))
+    return steps
+
+
+def _is_usable(look: ColumnLook) -> bool:
+    return look.nature.is_circumstance or look.nature is Nature.QUANTITY
+
+
+def _behavior(
+    table: Table, looks: list[ColumnLook], behavioral: Columns | None, contextual: Columns | None
+) -> list[ColumnLook]:
+    if behavioral is not None:
+        chosen = [looks[table.find_column(key)] for key in _as_list(behavioral)]
+        for look in chosen:
+            if table.kind(look.position) is not Kind.NUMERIC:
+                raise TypeError(
+                    f"column '{look.name}' does not hold numbers: gains are measured for numeric behavior only"
+                )
+        return chosen
+    taken = set() if contextual is None else {table.find_column(key) for key in _as_list(contextual)}
+    numeric = [look for look in looks if table.kind(look.position) is Kind.NUMERIC and look.position not in taken]
+    found = [look for look in numeric if look.nature is Nature.QUANTITY]
+    if not found:
+        # Of numbers that are all few, those with most values vary most.
+        few = [look for look in numeric if look.nature is Nature.FEW_NUMBERS]
+        found = sorted(few, key=lambda look: -look.n_distinct)[:1]
+    return found
+
+
+def _candidates(
+    table: Table,
+    looks: list[ColumnLook],
+    behavior: list[ColumnLook],
+    contextual: Columns | None,
+    left_out: dict[str, str],
+) -> list[ColumnLook]:
+    if contextual is not None:
+        return [looks[table.find_column(key)] for key in _as_list(contextual)]
+    found = [look for look in looks if look.nature.is_circumstance and look not in behavior]
+    moments = [look for look in found if look.nature is Nature.MOMENT]
+    for look in list(found):
+        if moments and look.nature is Nature.TIME_PART:
+            left_out[look.name] = f"{moments[0].name} has it"
+            found.remove(look)
+        elif look in moments[1:] and _are_copies(moments[0], look):
+            left_out[look.name] = f"it is nearly the same time as {moments[0].name}"
+            found.remove(look)
+    return found
+
+
+def _split(
+    behavior: list[ColumnLook], *, is_given: bool, looks: list[ColumnLook]
+) -> tuple[list[ColumnLook], list[ColumnLook]]:
+    """Where nothing looks like a circumstance: quantities with fewer different values are circumstances rather."""
+    if is_given:
+        return behavior, [look for look in looks if look.nature is Nature.QUANTITY and look not in behavior]
+    coarse = sorted(behavior, key=lambda look: look.n_distinct)[: len(behavior) // 2]
+    return [look for look in behavior if look not in coarse], [look for look in behavior if look in coarse]
+
+
+def _are_copies(first: ColumnLook, second: ColumnLook) -> bool:
+    assert first.numbers is not None
+    assert second.numbers is not None
+    known = ~(np.isnan(first.numbers) | np.isnan(second.numbers))
+    if known.sum() < 3 or np.ptp(first.numbers[known]) == 0 or np.ptp(second.numbers[known]) == 0:
+        return False
+    return bool(np.corrcoef(first.numbers[known], second.numbers[known])[0, 1] > COPY)
+
+
+def _thin(table: Table, chosen: list[ColumnLook]) -> list[str]:
+    """A warning if hardly any rows have the same categories."""
+    categories = [look for look in chosen if table.kind(look.position) is Kind.CATEGORICAL]
+    if len(categories) < 2:
+        return []
+    rows = list(zip(*(table.categories(look.position) for look in categories), strict=True))
+    counts: dict[Any, int] = {}
+    for row in rows:
+        counts[row] = counts.get(row, 0) + 1
+    median = float(np.median([counts[row] for row in rows]))
+    if median >= MIN_COMPARABLE:
+        return []
+    names = listed([look.name for look in categories], "and")
+    return [
+        f"hardly any rows are comparable in {names} together: half of them have {counted(int(median), 'row')} or fewer"
+    ]
+
+
+def _as_list(columns: Columns) -> Sequence[Any]:
+    return [columns] if isinstance(columns, str | int) else columns

@@ -1,0 +1,56 @@
+"""The numbers behind the heat map of gains, for every renderer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paribus.advice.suggestion import Advice
+
+# Beyond so many bits, more makes no difference to a reader.
+FULL = 1.0
+MAX_NAME_LENGTH = 24
+
+
+@dataclass(frozen=True)
+class GainCell:
+    """What one column says about another."""
+
+    row: int
+    column: int
+    text: str
+    """The bits, or nothing if the interval includes 0."""
+    shade: float
+    """From 0 to 1."""
+    is_proposed: bool
+    """Whether the column is part of the proposed context."""
+    title: str
+    """The gain in words."""
+
+
+@dataclass(frozen=True)
+class GainMap:
+    """A heat map: behavioral columns down, possible contexts across."""
+
+    behavior: tuple[str, ...]
+    context: tuple[str, ...]
+    cells: tuple[GainCell, ...]
+    title: str
+
+    @classmethod
+    def of(cls, advice: Advice, *, beyond: bool = False) -> GainMap:
+        """The map of what each column says by itself, or on top of all others."""
+        gains = advice.beyond if beyond else advice.alone
+        cells = [
+            GainCell(
+                b,
+                c,
+                f"{gain.bits:.2f}" if gain.is_there else "",
+                min(1.0, max(0.0, gain.bits / FULL)) if gain.is_there else 0.0,
+                name in advice.contextual,
+                f"{name} says {gain.bits:.2f} bits about {behavior} (95 % between {gain.low:.2f} and {gain.high:.2f})",
+            )
+            for b, behavior in enumerate(advice.measured)
+            for c, (name, gain) in enumerate(zip(advice.candidates, gains[b], strict=True))
+        ]
+        what = "on top of all others" if beyond else "by itself"
+        return cls(advice.measured, advice.candidates, tuple(cells), f"What each column says {what}, in bits")

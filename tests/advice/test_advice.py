@@ -1,0 +1,179 @@
+"""Tests of the advice on context."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paribus import datasets, suggest_context
+from paribus.advice.columns import Nature, look_at_columns
+from paribus.pictures.svg.gain_map import gain_map
+from paribus.tables.table import Table
+
+N = 600
+
+
+@pytest.fixture(scope="module")
+def days() -> dict[str, Any]:
+    """One column that matters, one that does not, and everything that is neither context nor behavior."""
+    rng = np.random.default_rng(0)
+    zone = rng.choice(["north", "south", "east"], N)
+    level = np.select([zone == "north", zone == "south"], [0.0, 5.0], 10.0)
+    value = level + rng.normal(size=N)
+    return {
+        "row": np.arange(N),
+        "station": np.array([f"S{place:05d}" for place in range(N)], dtype=object),
+        "remark": np.array([f"it was the {place % 500}th day of a long and windy winter there" for place in range(N)]),
+        "zone": zone,
+        "coin": rng.choice(["heads", "tails"], N),
+        "unit": np.array(["mm"] * N, dtype=object),
+        "nothing": np.full(N, np.nan),
+        "value": value,
+        "copy": value * 2,
+        "clock": (rng.integers(0, 24, N) * 100 + rng.integers(0, 60, N)).astype(float),
+        "zip_code": rng.integers(10_000, 99_999, N),
+    }
+
+
+def natures(table: dict[str, Any]) -> dict[str, Nature]:
+    return {look.name: look.nature for look in look_at_columns(Table(table))}
+
+
+def test_columns_are_what_they_look_like(days: dict[str, Any]) -> None:
+    """Tests that ids, free text, constants, codes and clock times are told apart from circumstances and quantities."""
+    assert natures(days) == {
+        "row": Nature.ID,
+        "station": Nature.ID,
+        "remark": Nature.FREE_TEXT,
+        "zone": Nature.CATEGORY,
+        "coin": Nature.CATEGORY,
+        "unit": Nature.CONSTANT,
+        "nothing": Nature.EMPTY,
+        "value": Nature.QUANTITY,
+        "copy": Nature.QUANTITY,
+        "clock": Nature.CLOCK,
+        "zip_code": Nature.CODE,
+    }
+
+
+def test_every_column_is_accounted_for(days: dict[str, Any]) -> None:
+    """Tests that each column is context, behavior or the id, or is left out with a reason."""
+    advice = suggest_context(days)
+    named = {*advice.contextual, *advice.behavioral, *advice.left_out, advice.id}
+    assert named == set(days)
+    assert not set(advice.contextual) & set(advice.behavioral)
+    assert all(advice.left_out.values())
+
+
+def test_what_matters_is_proposed(days: dict[str, Any]) -> None:
+    """Tests that the column that matters is context, and that the one that does not is said to explain nothing."""
+    advice = suggest_context(days, ["value"], contextual=["zone", "coin"])
+    assert advice.contextual == ["zone"]
+    assert advice.left_out["coin"] == "it explains nothing"
+    ((zone, coin),) = advice.alone
+    assert zone.low > 1.0
+    assert zone.low < zone.bits < zone.high
+    assert coin.low < 0.02
+
+
+def test_copies_raise_an_alarm(days: dict[str, Any]) -> None:
+    """Tests that a context that contains the answer is named, and not proposed."""
+    advice = suggest_context(days, ["value"], contextual=["zone", "copy"])
+    assert "copy determines value" in " ".join(advice.alarms)
+    assert advice.contextual == ["zone"]
+
+
+def test_contexts_without_comparable_rows_raise_an_alarm() -> None:
+    """Tests that two columns which leave each row alone are said to, when they are proposed together."""
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, 40, N), rng.integers(0, 40, N)
+    table = {
+        "first": np.array([f"a{each}" for each in first], dtype=object),
+        "second": np.array([f"b{each}" for each in second], dtype=object),
+        "value": first + second + rng.normal(size=N),
+    }
+    advice = suggest_context(table)
+    assert sorted(advice.contextual) == ["first", "second"]
+    assert "hardly any rows are comparable in" in " ".join(advice.alarms)
+
+
+def test_a_moment_stands_for_its_parts() -> None:
+    """Tests that month and hour are left out where a column has the whole moment, which explains what they would."""
+    rng = np.random.default_rng(0)
+    when = pd.date_range("2024-01-01", periods=2000, freq="h")
+    table = pd.DataFrame({"when": when, "month": when.month, "hour": when.hour})
+    table["load"] = 5 * np.sin(when.hour / 24 * 2 * np.pi) + rng.normal(size=len(when))
+    advice = suggest_context(table)
+    assert advice.contextual == ["when"]
+    assert advice.left_out == {"month": "when has it", "hour": "when has it"}
+
+
+def test_order_and_names_do_not_matter(days: dict[str, Any]) -> None:
+    """Tests that reordered rows and a change of units give the same gains."""
+    chosen = {name: days[name] for name in ("zone", "coin", "value")}
+    order = np.random.default_rng(1).permutation(N)
+    shuffled = {name: values[order] for name, values in chosen.items()}
+    assert suggest_context(chosen).alone == suggest_context(shuffled).alone
+    assert suggest_context(chosen).contextual == suggest_context(dict(chosen, value=days["value"] * 1000)).contextual
+
+
+def test_the_answer_is_plain(days: dict[str, Any]) -> None:
+    """Tests that it can be written as JSON, printed and drawn, also with hostile names."""
+    advice = suggest_context({f"<b>{name}&": values for name, values in days.items()})
+    assert json.loads(json.dumps(advice.to_dict()))["contextual"] == advice.contextual
+    assert "behavior: " in str(advice)
+    drawing = str(gain_map(advice))
+    assert "<b>" not in drawing
+    assert drawing.startswith("<svg xmlns=")
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["constant", "missing", "numbers", "text", "few", "dates", "booleans", "same"]),
+        min_size=1,
+        max_size=5,
+    ),
+    st.integers(1, 60),
+)
+def test_any_table_gets_an_answer(kinds: list[str], n: int) -> None:
+    """Tests that odd columns and tiny tables are no error."""
+    rng = np.random.default_rng(n)
+    make: dict[str, Callable[[], Any]] = {
+        "constant": lambda: np.ones(n),
+        "missing": lambda: np.full(n, np.nan),
+        "numbers": lambda: np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+        "text": lambda: np.array([str(each) for each in rng.random(n)], dtype=object),
+        "few": lambda: rng.integers(0, 3, n),
+        "dates": lambda: np.datetime64("2020-01-01") + rng.integers(0, 400, n).astype("m8[D]"),
+        "booleans": lambda: rng.random(n) < 0.5,
+        "same": lambda: np.arange(n) // 2 * 1e30,
+    }
+    advice = suggest_context({f"{kind} {place}": make[kind]() for place, kind in enumerate(kinds)})
+    assert len(advice.looks) == len(kinds)
+    assert str(advice)
+
+
+def test_unknown_columns_and_text_are_refused(days: dict[str, Any]) -> None:
+    """Tests that one sentence says what is wrong."""
+    with pytest.raises(ValueError, match="did you mean 'value'"):
+        suggest_context(days, ["valu"])
+    with pytest.raises(TypeError, match="'zone' does not hold numbers"):
+        suggest_context(days, ["zone"])
+    with pytest.raises(ValueError, match="max_context"):
+        suggest_context(days, max_context=0)
+
+
+def test_the_bundled_table_gets_its_roles() -> None:
+    """Tests that the proposal for the weather table is what its makers say."""
+    weather = datasets.load("weather")
+    advice = suggest_context(weather.table)
+    assert sorted(advice.contextual) == sorted(weather.contextual)
+    assert list(advice.behavioral) == weather.behavioral
