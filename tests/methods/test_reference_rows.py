@@ -7,6 +7,7 @@ import pytest
 
 from paribus import ConditionalSurprise
 from paribus.methods.interface import RowBatch
+from paribus.methods.surprise.mixture import ConditionalColumn
 from paribus.methods.surprise.model import N_QUANTILES, SurpriseModel
 from paribus.methods.surprise.state import SurpriseSettings
 from paribus.methods.surprise.views import Asked
@@ -47,6 +48,7 @@ def test_percentiles_are_those_of_the_density(model: SurpriseModel) -> None:
     rows, fitted = model._rows[:50], np.where(np.arange(50) % 2 == 0, np.arange(50), -1)
     asked = Asked(rows, fitted)
     for column in model._given_context:
+        assert isinstance(column, ConditionalColumn)
         found = column.percentiles(asked, N_QUANTILES)
         for row, density in enumerate(column.densities(asked)):
             expected = density.percentiles(N_QUANTILES)

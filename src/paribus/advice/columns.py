@@ -111,9 +111,9 @@ def _of_numbers(name: str, known: Floats, n_distinct: int) -> tuple[Nature, str]
         return Nature.TIME_PART, f"{n_distinct} values, and its name is a part of a date or time"
     if words & _PLACES:
         return Nature.PLACE, "its name is that of a place, a height or an age"
-    if are_whole and n_distinct > 100 and known.min() >= 0 and known.max() <= 2400 and known.max() > 1000:
-        if (known % 100 < 60).all():
-            return Nature.CLOCK, "whole numbers that look like times of day, such as 1545 for 15:45"
+    may_be_clock = are_whole and n_distinct > 100 and known.min() >= 0 and 1000 < known.max() <= 2400
+    if may_be_clock and (known % 100 < 60).all():
+        return Nature.CLOCK, "whole numbers that look like times of day, such as 1545 for 15:45"
     if are_whole and words & _CODES and n_distinct > MAX_FEW_VALUES:
         return Nature.CODE, f"{n_distinct:,} whole numbers, and its name is that of a code"
     if n_distinct <= MAX_FEW_VALUES:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from paribus.io.reading import Choose, ReadTable, TableStream, TextOptions
 
-DateOrder = StrEnum("DateOrder", {order.upper(): order for order in ("dmy", "mdy", "ymd")})
-DecimalSign = StrEnum("DecimalSign", {sign.upper(): sign for sign in ("point", "comma")})
+DateOrder = StrEnum("DateOrder", {"DMY": "dmy", "MDY": "mdy", "YMD": "ymd"})
+DecimalSign = StrEnum("DecimalSign", {"POINT": "point", "COMMA": "comma"})
 # The spelling of None on the command line.
 NONE = "none"
 

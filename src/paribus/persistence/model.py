@@ -265,8 +265,8 @@ def _encodings(
     held = {stored: word for word, stored in _TIME_TYPES.items()}
     words = [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual]
     times = header.get("times", lambda value: isinstance(value, list) and len(value) in (0, len(contextual)))
-    for each, numbered, word in zip(times, codes, words, strict=False):
-        if each is not None and (numbered is not None or word != Kind.TIME.value):
+    for each, own_codes, word in zip(times, codes, words, strict=False):
+        if each is not None and (own_codes is not None or word != Kind.TIME.value):
             raise DamagedError("times is not what it should be")
     parts = tuple(None if each is None else unpack_times(each) for each in times)
     of_behavior = BehaviorEncoding(codes[len(contextual) :], missing)

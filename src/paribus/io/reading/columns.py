@@ -391,9 +391,8 @@ def _fits_decimal_comma(cell: Any) -> bool:
 
 def _signed(cell: Any, decimal: str) -> tuple[float, str] | None:
     """The number that a cell is or spells with signs, and these."""
-    if isinstance(cell, str):
-        if (signed := signed_number(cell, decimal)) is not None:
-            return signed
+    if isinstance(cell, str) and (signed := signed_number(cell, decimal)) is not None:
+        return signed
     found = None if decimal == "," and isinstance(cell, str) and "." in cell else number(cell)
     return None if found is None else (found, "")
 

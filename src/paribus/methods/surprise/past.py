@@ -81,7 +81,7 @@ class PastModel:
         return found
 
     def neighbors(self, rows: RowBatch) -> tuple[Positions, Floats]:
-        """The rows that each row is compared with, nearest first, and their distances; -1 and NaN where there is none."""
+        """The rows that each row is compared with, nearest first, and their distances; -1 and NaN if there are none."""
         found = [(some, positions, model.neighbors(batch)) for some, model, positions, batch in self._by_model(rows)]
         width = max((near.shape[1] for _, _, (_, near) in found), default=0)
         places = np.full((len(rows.context), width), -1, dtype=np.int64)
