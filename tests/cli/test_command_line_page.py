@@ -51,7 +51,7 @@ def test_the_examples_of_the_page_run(page: str, tmp_path: Path, monkeypatch: py
             data = (tmp_path / words[words.index("<") + 1]).read_bytes()
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
             words = words[: words.index("<")]
-        if words[1] not in ("score", "show") and not {"explain", "--model"} <= set(words):
+        if words[1] not in ("context", "score", "show") and not {"explain", "--model"} <= set(words):
             words += ["--n-trees", "10"]
         code, out, err = invoke(*words[1:])
         assert code == 0, err

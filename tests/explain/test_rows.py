@@ -43,7 +43,8 @@ def test_results_have_the_callers_type(make: DetectorClass, library: str) -> Non
     expected = quick(make, [*CONTEXT, "when"], BEHAVIOR).fit(frame).explain(9)
     assert explanation.to_dict() == expected.to_dict()
     when = explanation.context[3]
-    assert (when.text, when.group_text[:8]) == ("2024-01-10", "2024-01-")
+    # ConditionalSurprise compares by parts of a moment, none of which matters here.
+    assert (when.text, when.group_text[:8]) == ("2024-01-10", "2024-01-" if make is QCAD else "any time")
 
 
 @for_both
