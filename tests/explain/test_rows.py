@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from paribus import QCAD
 from tests.support.detectors import DetectorClass, for_both, quick
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
