@@ -8,6 +8,7 @@
 #include "kernels/kernel.hpp"
 #include "kernels/smooth_density.hpp"
 #include "surprise/distributions.hpp"
+#include "surprise/packed_forest.hpp"
 #include "surprise/student.hpp"
 
 namespace paribus {
@@ -30,6 +31,16 @@ constexpr double max_exponent = 600.0;
 std::int32_t order_statistic(const std::int32_t *members, std::size_t n, std::size_t pair, std::size_t n_pairs) {
     const double level = (static_cast<double>(pair) + 0.5) / static_cast<double>(n_pairs);
     return members[std::min(static_cast<std::size_t>(level * static_cast<double>(n)), n - 1)];
+}
+
+/// Sums up the second target over the leaves of a row: [pair], `stride` apart.
+std::int64_t sum_second(const LeafFinder &forest, std::int64_t fitted, const TableTree::Leaf *leaves,
+                        std::size_t stride, const LeafFinder::Scratch &scratch) {
+    std::int64_t sum = 0;
+    for (std::size_t pair = 0; pair < forest.n_pairs(); ++pair) {
+        sum += forest.second_mean(pair, fitted, leaves[pair * stride], scratch);
+    }
+    return sum;
 }
 
 /// What one thread knows of the row in question: atoms of all views, on the scale of the shape.
@@ -279,7 +290,7 @@ void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> 
 }
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
-                   const double *values, double *evidence, double *surprises, std::size_t n_threads,
+                   const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
                    const Tick &on_tick) {
     struct Scratch {
         std::vector<LeafFinder::Scratch> finding;
@@ -289,6 +300,8 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
     };
     const std::size_t n_views = views.size();
     const Kernel &with = kernel();
+    std::size_t n_leaves = 0;
+    for (const SmoothView &view : views) n_leaves += view.forest->n_pairs();
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
         auto scratch = std::make_shared<Scratch>(Scratch{{}, {}, {}, RowEvidence(views, parameters)});
         scratch->finding.resize(n_views);
@@ -304,16 +317,18 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
             for (std::size_t row = begin; row < end; ++row) {
                 const double value = values[row];
                 if (std::isnan(value)) {
-                    evidence[row] = value;
+                    evidence[row] = seconds[row] = value;
                     std::fill_n(surprises + row * n_views, n_views, value);
                     continue;
                 }
+                std::int64_t second = 0;
                 for (std::size_t v = 0; v < n_views; ++v) {
                     const SmoothView &view = views[v];
                     prefetch_later(rows, *view.forest, scratch->leaves[v].data(), begin, end, row);
                     leaves[v] = scratch->leaves[v].data() + row - begin;
                     const WeightedSteps distribution = scratch->distribution.gather(
                         *view.forest, rows.fitted[row], leaves[v], stride, scratch->finding[v]);
+                    second += sum_second(*view.forest, rows.fitted[row], leaves[v], stride, scratch->finding[v]);
                     const double away = view.centers == nullptr ? value : value - view.centers[row];
                     const double per_unit = view.forest->grid().steps_per_unit;
                     const double scale = parameters.surprise_width *
@@ -323,6 +338,39 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
                 }
                 evidence[row] = scratch->row_evidence.evidence(row, rows.fitted[row], value, leaves.data(), stride,
                                                                scratch->finding);
+                seconds[row] =
+                    static_cast<double>(second) / static_cast<double>(n_leaves * PackedForest::second_steps);
+            }
+        };
+    });
+}
+
+void find_second_means(const AskedRows &rows, const std::vector<const LeafFinder *> &forests, double *seconds,
+                       std::size_t n_threads, const Tick &on_tick) {
+    struct Scratch {
+        LeafFinder::Scratch finding;
+        std::vector<TableTree::Leaf> leaves;
+        std::vector<std::int64_t> sums;
+    };
+    std::size_t n_leaves = 0;
+    for (const LeafFinder *forest : forests) n_leaves += forest->n_pairs();
+    for_each_block(rows.n_rows, n_threads, on_tick, [&] {
+        auto scratch = std::make_shared<Scratch>();
+        return [&, scratch](std::size_t begin, std::size_t end) {
+            const std::size_t stride = end - begin;
+            scratch->sums.assign(stride, 0);
+            for (const LeafFinder *forest : forests) {
+                scratch->leaves.resize(forest->n_pairs() * stride);
+                forest->find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
+                for (std::size_t row = begin; row < end; ++row) {
+                    prefetch_later(rows, *forest, scratch->leaves.data(), begin, end, row);
+                    scratch->sums[row - begin] += sum_second(
+                        *forest, rows.fitted[row], scratch->leaves.data() + row - begin, stride, scratch->finding);
+                }
+            }
+            for (std::size_t row = begin; row < end; ++row) {
+                seconds[row] = static_cast<double>(scratch->sums[row - begin]) /
+                               static_cast<double>(n_leaves * PackedForest::second_steps);
             }
         };
     });

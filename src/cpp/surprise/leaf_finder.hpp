@@ -52,6 +52,11 @@ public:
     virtual const std::int32_t *members(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf,
                                         const Scratch &scratch) const = 0;
 
+    /// How much there is of the second target, by its mean in a leaf of the tree of a pair that was asked about a row,
+    /// in 256ths of its unit; 0 if the forest has none. See `PackedForest::set_second_target`.
+    virtual std::int32_t second_mean(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf,
+                                     const Scratch &scratch) const = 0;
+
     /// Fetches what `members` will give.
     virtual void prefetch(std::size_t, std::int64_t, const TableTree::Leaf &) const {}
 

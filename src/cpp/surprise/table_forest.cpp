@@ -66,14 +66,14 @@ TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, 
 }
 
 TableForest::TableForest(const PackedForest &packed, std::size_t n_threads)
-    : kinds_(packed.kinds()), samples_(packed.samples()), grid_(packed.grid()), members_(2 * samples_.n_pairs()) {
+    : kinds_(packed.kinds()), samples_(packed.samples()), grid_(packed.grid()), was_packed_(true),
+      members_(2 * samples_.n_pairs()) {
     const std::vector<std::int32_t> steps = packed.steps();
     std::vector<std::optional<TableTree>> trees(members_.size());
     for_each_item(
         trees.size(), n_threads,
         [&](const std::atomic<bool> &) {
             return [&](std::size_t which) {
-                members_[which].reserve(samples_.sample(which).size() + step_lot);
                 trees[which].emplace(packed.unpack(which, steps, members_[which]));
                 members_[which].resize(members_[which].size() + step_lot);
             };

@@ -30,6 +30,11 @@ public:
         return members_[samples_.unseen_tree(pair, fitted)].data() + leaf.first;
     }
 
+    std::int32_t second_mean(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf,
+                             const Scratch &) const override {
+        return was_packed_ ? members_[samples_.unseen_tree(pair, fitted)][leaf.first - 1] : 0;
+    }
+
     void prefetch(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf) const override {
         __builtin_prefetch(members_[samples_.unseen_tree(pair, fitted)].data() + leaf.first);
     }
@@ -39,7 +44,9 @@ private:
     const TreeSamples &samples_;
     TargetGrid grid_;
     std::vector<TableTree> trees_;
-    /// [tree]: the targets of its leaves, one leaf after the other, each in ascending order.
+    bool was_packed_ = false;
+    /// [tree]: the targets of its leaves, one leaf after the other, each in ascending order. If the forest was packed,
+    /// those of each leaf come after the mean of the second target.
     std::vector<std::vector<std::int32_t>> members_;
 };
 
