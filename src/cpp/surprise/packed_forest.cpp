@@ -295,6 +295,7 @@ void PackedForest::check(const Tree &tree, const std::vector<std::uint32_t> &sam
     for (std::size_t leaf = 0; leaf <= n_splits; ++leaf) {
         // Only a table of a row or two has a tree without rows.
         require(tree.first[leaf] < tree.first[leaf + 1] || tree.header.n_members == 0);
+        require(tree.first[leaf + 1] - tree.first[leaf] <= TableTree::max_leaf_rows);
     }
     for (std::size_t i = 0; i < tree.header.n_members; ++i) require(tree.members[i] < sample.size());
 }
@@ -329,18 +330,20 @@ void PackedForest::find_rows(std::size_t pair, const double *row, std::int64_t f
     for_each_member(pair, row, fitted, [&](std::uint32_t member) { rows.push_back(member); });
 }
 
-void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
-                               TableTree::Leaf *leaves) const {
+void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const {
     scratch.steps.clear();
+    scratch.start(end - begin, n_pairs());
+    TableTree::Leaf *next = scratch.leaves.data();
     for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
         for (std::size_t row = begin; row < end; ++row) {
             const auto first = static_cast<std::uint32_t>(scratch.steps.size());
             for_each_member(pair, rows.features + row * kinds_.n_features(), rows.fitted[row],
                             [&](std::uint32_t member) { scratch.steps.push_back(grid_.step(target_[member])); });
-            *leaves++ = {first, static_cast<std::uint32_t>(scratch.steps.size()) - first};
+            *next++ = {first, static_cast<std::uint32_t>(scratch.steps.size()) - first};
         }
     }
     scratch.steps.resize(scratch.steps.size() + step_lot);
+    scratch.targets.assign(n_pairs(), scratch.steps.data());
 }
 
 TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t> &step_of,

@@ -38,12 +38,7 @@ public:
     const TreeSamples &samples() const { return samples_; }
     std::size_t n_pairs() const override { return samples_.n_pairs(); }
     const TargetGrid &grid() const override { return grid_; }
-    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
-                     TableTree::Leaf *leaves) const override;
-    const std::int32_t *members(std::size_t, std::int64_t, const TableTree::Leaf &leaf,
-                                const Scratch &scratch) const override {
-        return scratch.steps.data() + leaf.first;
-    }
+    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const override;
 
     /// The rows of the leaf that a row is in, in the tree of a pair that is asked about it, appended by ascending
     /// target.
