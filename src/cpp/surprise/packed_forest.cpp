@@ -295,6 +295,7 @@ void PackedForest::check(const Tree &tree, const std::vector<std::uint32_t> &sam
     for (std::size_t leaf = 0; leaf <= n_splits; ++leaf) {
         // Only a table of a row or two has a tree without rows.
         require(tree.first[leaf] < tree.first[leaf + 1] || tree.header.n_members == 0);
+        require(tree.first[leaf + 1] - tree.first[leaf] <= TableTree::max_leaf_rows);
     }
     for (std::size_t i = 0; i < tree.header.n_members; ++i) require(tree.members[i] < sample.size());
 }
@@ -329,9 +330,11 @@ void PackedForest::find_rows(std::size_t pair, const double *row, std::int64_t f
     for_each_member(pair, row, fitted, [&](std::uint32_t member) { rows.push_back(member); });
 }
 
-void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
-                               TableTree::Leaf *leaves) const {
+void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const {
     scratch.steps.clear();
+    scratch.start(end - begin, n_pairs());
+    scratch.has_second = true;
+    TableTree::Leaf *next = scratch.leaves.data();
     for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
         for (std::size_t row = begin; row < end; ++row) {
             scratch.steps.push_back(0);
@@ -344,10 +347,11 @@ void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::si
                             });
             const auto n = static_cast<std::uint32_t>(scratch.steps.size()) - first;
             scratch.steps[first - 1] = mean_of(sum, n);
-            *leaves++ = {first, n};
+            *next++ = {first, n};
         }
     }
     scratch.steps.resize(scratch.steps.size() + step_lot);
+    scratch.targets.assign(n_pairs(), scratch.steps.data());
 }
 
 TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t> &step_of,
@@ -371,7 +375,7 @@ TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t
         ++split;
     }
     const std::vector<std::uint32_t> &sample = samples_.sample(which);
-    members.reserve(tree.header.n_members + tree.header.n_splits + 1 + step_lot);
+    members.reserve(tree.header.n_members + tree.header.n_splits + 1);
     for (std::size_t leaf = 0; leaf <= tree.header.n_splits; ++leaf) {
         const std::size_t mean = members.size();
         members.push_back(0);

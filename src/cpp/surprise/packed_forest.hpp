@@ -20,9 +20,6 @@ namespace paribus {
 /// their checksum, and what they say must be within bounds, so that nothing that a file holds can do harm.
 class PackedForest final : public LeafFinder {
 public:
-    /// What `second_mean` counts in one unit.
-    static constexpr std::uint64_t second_steps = 256;
-
     /// @param trees [tree] of `2 * samples.n_pairs()`
     static std::vector<std::uint8_t> pack(const FeatureKinds &kinds, const std::vector<std::uint16_t> &features,
                                           const TargetGrid &grid, const TreeSamples &samples,
@@ -41,16 +38,7 @@ public:
     const TreeSamples &samples() const { return samples_; }
     std::size_t n_pairs() const override { return samples_.n_pairs(); }
     const TargetGrid &grid() const override { return grid_; }
-    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
-                     TableTree::Leaf *leaves) const override;
-    const std::int32_t *members(std::size_t, std::int64_t, const TableTree::Leaf &leaf,
-                                const Scratch &scratch) const override {
-        return scratch.steps.data() + leaf.first;
-    }
-    std::int32_t second_mean(std::size_t, std::int64_t, const TableTree::Leaf &leaf,
-                             const Scratch &scratch) const override {
-        return scratch.steps[leaf.first - 1];
-    }
+    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const override;
 
     /// Something else that is known of the fitted rows, and that the rows of a leaf have in common more or less: how
     /// hard they are to predict.
@@ -62,8 +50,8 @@ public:
     /// target.
     void find_rows(std::size_t pair, const double *row, std::int64_t fitted, std::vector<std::uint32_t> &rows) const;
 
-    /// A tree in the form that many rows go down fast, without its members; and these as steps, before those of each
-    /// leaf the mean of the second target.
+    /// A tree in the form that many rows go down fast, without its members; and these as steps, those of each leaf
+    /// after the mean of the second target there.
     ///
     /// @param step_of by row of the table
     TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of,
@@ -81,7 +69,7 @@ private:
     void check(const Tree &tree, const std::vector<std::uint32_t> &sample) const;
     template <typename Use>
     void for_each_member(std::size_t pair, const double *row, std::int64_t fitted, const Use &use) const;
-    /// The mean of the second target over rows of which `sum` and number are known, rounded.
+    /// The mean of the second target over so many rows, rounded to a step.
     static std::int32_t mean_of(std::uint64_t sum, std::uint64_t n) {
         return n == 0 ? 0 : static_cast<std::int32_t>((sum * second_steps + n / 2) / n);
     }
