@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ MAX_LEVEL = 5.0
 STEPS_PER_NAT = 51.0
 # The mean evidence around a row varies by chance. Up to this many times the usual one, it is the usual one.
 CHANCE = 1.25
-NO_LIMIT = 1e250
+NO_LIMIT = 1e200
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,8 @@ class CellCalibration:
     """The mean evidence around the median row."""
     final: TailMap
     """What evidence is worth as a multiple of how hard the surroundings are."""
+    levels: npt.NDArray[np.uint8] = field(repr=False)
+    """By fitted row: its evidence, as `evidence_levels` has it. It is averaged over the leaves of a row."""
 
     def factors(self, around: Floats) -> Floats:
         """How many times as hard as usual values are to predict, from the mean evidence around them; at least 1."""

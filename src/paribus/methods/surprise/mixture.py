@@ -39,6 +39,8 @@ N_ROUNDS = 50
 # Columns of no more distinct values have these listed.
 MAX_LISTED_VALUES = 2_000
 MAX_DECIMALS = 6
+# The mean evidence of the fitted values is 1 where these are calibrated, and less where they repeat.
+MIN_USUAL = 0.05
 
 
 @dataclass(frozen=True)
@@ -150,19 +152,20 @@ class ConditionalColumn:
         )
         for view in self._views:
             view.forest.release()
-        self.debug = calibration.overall(raw), around
-        return calibration(raw, around), mixed - usual, None
+        return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around)), None
 
     def _calibrate(self, asked: Asked, raw: Floats, known: Positions) -> tuple[CellCalibration, Floats]:
         """Learns what evidence is worth. Returns also the mean evidence around each fitted row."""
         overall = TailMap.fit(raw, NO_LIMIT)
         evidence = overall(raw)
-        self._levels = evidence_levels(evidence)
+        levels = evidence_levels(evidence)
         for view in self._views:
-            view.forest.set_second_target(self._levels)
+            view.forest.set_second_target(levels)
         forests = [view.forest for view in self._views]
         around = second_means(forests, asked.rows, asked.fitted, asked.n_threads) / STEPS_PER_NAT
-        calibration = CellCalibration(overall, float(np.median(around[known])), overall)
+        # Where most values are one and the same, the median row is easier than usual.
+        usual = max(float(np.median(around[known])), float(around[known].mean()), MIN_USUAL)
+        calibration = CellCalibration(overall, usual, overall, levels)
         final = TailMap.fit(evidence / calibration.factors(around), float(np.log(len(known))))
         return replace(calibration, final=final), around
 
@@ -172,8 +175,10 @@ class ConditionalColumn:
         if self.is_constant:
             return
         self._make_views(learned.trend)
+        assert learned.calibration is not None
         for view, forest, min_deviation in zip(self._views, packed, learned.min_deviations, strict=True):
             view.open(kinds, samples, forest, min_deviation)
+            view.forest.set_second_target(learned.calibration.levels)
 
     @property
     def packed(self) -> list[Bytes]:
@@ -187,7 +192,8 @@ class ConditionalColumn:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
         raw, surprises, around = self._look(asked, values)
-        return learned.calibration(raw, around), mix(surprises, learned.shares) - learned.usual
+        surprise = mix(surprises, learned.shares) - learned.usual
+        return learned.calibration(raw, around), _lessened(surprise, learned.calibration.factors(around))
 
     def densities(self, asked: Asked) -> list[Density]:
         """The distribution of each row."""
@@ -298,6 +304,11 @@ def find_support(values: Floats) -> ColumnSupport:
         return ColumnSupport(lowest, highest, resolution, distinct)
     decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
     return ColumnSupport(lowest, highest, resolution, None, decimals)
+
+
+def _lessened(surprises: Floats, factors: Floats) -> Floats:
+    """Surprises above the usual, where values are so many times as hard to predict."""
+    return np.where(surprises > 0, surprises / factors, surprises)
 
 
 def fit_shares(surprises: Floats) -> Floats:
