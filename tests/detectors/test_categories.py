@@ -51,6 +51,28 @@ def test_ordinary_categories_are_seldom_flagged() -> None:
     assert np.mean(flagged) <= 0.003
 
 
+def test_labels_that_were_mixed_up_are_flagged() -> None:
+    """Tests that a twentieth of wrong labels does not make wrong labels ordinary, nor right ones strange."""
+    random = np.random.default_rng(0)
+    table = {f"x{place}": random.normal(size=1000) for place in range(3)}
+    label = np.select([table["x0"] + table["x1"] > 1.0, table["x2"] > 0.3], ["a", "b"], "c")
+    wrong = random.random(1000) < 0.05
+    others = {"a": "b", "b": "c", "c": "a"}
+    given = table | {"label": np.where(wrong, [others[each] for each in label], label)}
+    flagged = ConditionalSurprise(list(table), ["label"], n_jobs=1).fit(given).labels_ == -1
+    assert (flagged & wrong).sum() >= 0.5 * wrong.sum()
+    assert (flagged & ~wrong).sum() <= 5
+
+
+def test_rare_categories_of_some_contexts_are_not_wrong() -> None:
+    """Tests that where a category is rare in one context and common in another, no row is called wrong for it."""
+    random = np.random.default_rng(0)
+    zone = random.integers(0, 6, size=2000)
+    is_late = random.random(2000) < np.array([0.03, 0.97, 0.1, 0.8, 0.05, 0.6])[zone]
+    table = {"zone": np.array(list("abcdef"))[zone], "late": is_late}
+    assert (ConditionalSurprise(["zone"], ["late"], n_jobs=1).fit(table).labels_ == -1).sum() <= 4
+
+
 def test_stated_probabilities_hold() -> None:
     """Tests that categories with a stated probability of about p are there in a share p of the rows."""
     table = make_table(4000)
