@@ -221,7 +221,9 @@ class EncodedTable:
                 known = ~np.isnan(rows[:, feature])
                 rows[known, feature] = of_codes[rows[known, feature].astype(np.int64)]
         codes = [
-            None if each is None or of_codes is None else dict(sorted(zip(each, of_codes.tolist(), strict=True), key=_code))
+            None
+            if each is None or of_codes is None
+            else dict(sorted(zip(each, of_codes.tolist(), strict=True), key=_code))
             for each, of_codes in zip(names, numbers, strict=True)
         ]
         order = canonical_order(row_hashes, rows)

@@ -74,9 +74,7 @@ def hash_names(categories: Sequence[Hashable]) -> Hashes:
     return np.array([_hash_category(each) for each in categories], dtype=np.uint64)
 
 
-def hash_contents(
-    columns: Sequence[Floats], categories: Sequence[Sequence[Hashable] | None]
-) -> list[Hashes | None]:
+def hash_contents(columns: Sequence[Floats], categories: Sequence[Sequence[Hashable] | None]) -> list[Hashes | None]:
     """For each column, a hash of each category that depends on the rows that have it, and not on what it is called.
 
     It is the lowest hash that the other values of these rows have, so that a changed row hardly ever changes it. Of
