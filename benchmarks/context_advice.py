@@ -80,9 +80,8 @@ def as_table(lines: list[dict[str, Any]]) -> str:
         found = "-" if line["proposed"] is None else f"{line['proposed']:.2f}"
         context = ", ".join(f"**{each}**" if each in line["hidden"] else each for each in line["context"])
         rows.append(f"| {line['table']} | {line['same_role']:.0%} | {line['paper']:.2f} | {found} | {context} |")
-    same, paper, proposed = (
-        np.mean([line[key] or 0.0 for line in lines]) for key in ("same_role", "paper", "proposed")
-    )
+    keys = ("same_role", "paper", "proposed")
+    same, paper, proposed = (float(np.mean([line[key] or 0.0 for line in lines])) for key in keys)
     rows.append(f"| mean | {same:.0%} | {paper:.2f} | {proposed:.2f} | |")
     return "\n".join(rows) + "\n"
 

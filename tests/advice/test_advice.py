@@ -216,9 +216,8 @@ def test_any_quantity_may_explain_what_is_named() -> None:
 def test_where_nothing_says_anything_circumstances_are_proposed() -> None:
     """Tests that there is always a command to try, and that it is said that the context hardly matters."""
     rng = np.random.default_rng(0)
-    advice = suggest_context(
-        {"sex": rng.choice(["f", "m"], N), "first": rng.normal(size=N), "last": rng.normal(size=N)}
-    )
+    numbers = {name: rng.normal(size=N) for name in ("first", "last")}
+    advice = suggest_context({"sex": rng.choice(["f", "m"], N)} | numbers)
     assert advice.contextual == ["sex"]
     assert "it hardly matters what is context" in advice.alarms[0]
 

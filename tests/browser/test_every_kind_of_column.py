@@ -1,4 +1,4 @@
-"""A report with each kind of column in a real browser: numbers, counts, categories, booleans, missing values, moments."""
+"""A report with each kind of column in a browser: numbers, counts, categories, booleans, missing values, moments."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -221,9 +222,7 @@ class EncodedTable:
                 known = ~np.isnan(rows[:, feature])
                 rows[known, feature] = of_codes[rows[known, feature].astype(np.int64)]
         codes = [
-            None
-            if each is None or of_codes is None
-            else dict(sorted(zip(each, of_codes.tolist(), strict=True), key=_code))
+            None if each is None or of_codes is None else _ordered(each, of_codes.tolist())
             for each, of_codes in zip(names, numbers, strict=True)
         ]
         order = canonical_order(row_hashes, rows)
@@ -243,8 +242,9 @@ class EncodedTable:
         return rows if self.order is None else self.places[rows]
 
 
-def _code(entry: tuple[Hashable, int]) -> int:
-    return entry[1]
+def _ordered(categories: list[Hashable], codes: list[int]) -> dict[Hashable, int]:
+    """The codes of categories, in the order of the codes."""
+    return dict(sorted(zip(categories, codes, strict=True), key=itemgetter(1)))
 
 
 def encode_table(

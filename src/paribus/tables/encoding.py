@@ -20,7 +20,8 @@ class ContextEncoding:
     """The contextual features of the fitted table: which of them are categorical, and the code of each category.
 
     Numbers are not changed. The code of a category is its position in the list of fitted categories, which is sorted,
-    or ordered by content (`EncodedTable.by_content`): codes do not depend on the order of rows. A category that was not in the fitted table gets a code of its own.
+    or ordered by content (`EncodedTable.by_content`): codes do not depend on the order of rows. A category that was not
+    in the fitted table gets a code of its own.
     """
 
     codes: list[dict[Hashable, int] | None]
