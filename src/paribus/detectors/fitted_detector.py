@@ -23,6 +23,7 @@ from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
 from paribus.methods.parameters import check_parameters
 from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.encoding import sorted_categories
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
@@ -123,7 +124,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         columns = [*self.contextual_features_, *self.behavioral_features_]
         all_codes = [*table.encoding.codes, *table.behavior_encoding.codes]
         self.categories_ = {
-            name: list(codes) for name, codes in zip(columns, all_codes, strict=False) if codes is not None
+            name: sorted_categories(codes) for name, codes in zip(columns, all_codes, strict=False) if codes is not None
         }
         self._fitted = fitted
         self._method = method

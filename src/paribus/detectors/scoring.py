@@ -145,7 +145,7 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> bool((detector.p_values(weather.table) == detector.p_values_).all())
         True
         """
@@ -169,7 +169,7 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> cells = detector.cell_p_values({name: column[:1] for name, column in weather.table.items()})
         >>> list(cells)
         ['temperature', 'rain', 'wind']
@@ -199,7 +199,7 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> bool((detector.kinds(weather.table) == detector.kinds_).all())
         True
         """
@@ -229,7 +229,7 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> len(detector.select(fdr=0.1)) <= len(detector.select(fdr=0.2))
         True
         """
@@ -265,7 +265,7 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> detector.false_share(len(detector.select(fdr=0.1))) <= 0.1
         True
         """

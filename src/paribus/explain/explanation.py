@@ -183,7 +183,9 @@ class RowExplanation:
                 "weights": self.leading.weights.tolist(),
             },
             "percentiles": {
-                feature.name: [_plain_value(tau) for tau in feature.percentiles.tolist()] for feature in self.behavior
+                feature.name: [_plain_value(tau) for tau in feature.percentiles.tolist()]
+                for feature in self.behavior
+                if not feature.is_category
             },
         }
 
@@ -212,8 +214,7 @@ class RowExplanation:
             "kind": self.kind,
             "is_anomaly": self.is_anomaly,
             "leading": first.name,
-            "value": _plain_value(first.value),
-            "usual": [_plain_value(first.lower), _plain_value(first.upper)],
+            **{name: _plain_value(value) for name, value in first.gist().items()},
             "sentence": str(self),
         }
 
@@ -252,6 +253,8 @@ def _context_row(feature: ContextFeature) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain_value(each) for each in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
