@@ -519,11 +519,13 @@ public:
     const paribus::PackedForest &packed_forest() const { return *forest_; }
     void release() { grown_.reset(); }
 
-    /// The forest in the form that suits so many rows.
-    std::shared_ptr<const paribus::LeafFinder> get(std::size_t n_rows, std::size_t n_threads) const {
+    /// The forest in the form that suits the rows.
+    std::shared_ptr<const paribus::LeafFinder> get(const paribus::AskedRows &asked, std::size_t n_threads) const {
         if (grown_) return grown_;
-        if (n_rows < forest_->min_rows_to_unpack()) return forest_;
-        return std::make_shared<paribus::TableForest>(*forest_, n_threads);
+        if (asked.n_rows < forest_->min_rows_to_unpack()) return forest_;
+        const bool are_new =
+            std::all_of(asked.fitted, asked.fitted + asked.n_rows, [](std::int64_t row) { return row < 0; });
+        return std::make_shared<paribus::TableForest>(*forest_, are_new, n_threads);
     }
 
     Output<double, 1> deviations(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
@@ -532,7 +534,7 @@ public:
         auto result = new_array<double, 1>({asked.n_rows});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_deviations(asked, *get(asked.n_rows, n_threads), result.data(), n_threads, tick);
+        paribus::find_deviations(asked, *get(asked, n_threads), result.data(), n_threads, tick);
         return result;
     }
 
@@ -545,8 +547,8 @@ public:
         auto result = new_array<double, 1>({asked.n_rows});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_surprises(asked, *get(asked.n_rows, n_threads), values.data(), width, least_deviation,
-                                result.data(), n_threads, tick);
+        paribus::find_surprises(asked, *get(asked, n_threads), values.data(), width, least_deviation, result.data(),
+                                n_threads, tick);
         return result;
     }
 
@@ -557,7 +559,7 @@ public:
         auto result = new_array<double, 2>({asked.n_rows, n});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_quantiles(asked, *get(asked.n_rows, n_threads), n, result.data(), n_threads, tick);
+        paribus::find_quantiles(asked, *get(asked, n_threads), n, result.data(), n_threads, tick);
         return result;
     }
 
@@ -570,8 +572,7 @@ public:
         auto result = new_array<double, 2>({asked.n_rows, n_classes + 1});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_class_shares(asked, *get(asked.n_rows, n_threads), n_classes, strength, result.data(), n_threads,
-                                   tick);
+        paribus::find_class_shares(asked, *get(asked, n_threads), n_classes, strength, result.data(), n_threads, tick);
         return result;
     }
 
@@ -581,7 +582,7 @@ public:
         auto result = new_array<double, 2>({asked.n_rows, forest_->n_pairs()});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_atoms(asked, *get(asked.n_rows, n_threads), result.data(), n_threads, tick);
+        paribus::find_atoms(asked, *get(asked, n_threads), result.data(), n_threads, tick);
         return result;
     }
 
@@ -660,6 +661,18 @@ private:
 
 using View = std::tuple<const Forest *, std::optional<Input<double, 1>>, double, double, double>;
 
+/// The forests of views in the form that suits the rows, which takes a while if they have to be unpacked.
+std::vector<std::shared_ptr<const paribus::LeafFinder>> get_forests(
+    const std::vector<View> &views, const paribus::AskedRows &asked, std::size_t n_threads,
+    std::vector<paribus::SmoothView> &smooth) {
+    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
+    for (std::size_t v = 0; v < views.size(); ++v) {
+        forests.push_back(std::get<0>(views[v])->get(asked, n_threads));
+        smooth[v].forest = forests.back().get();
+    }
+    return forests;
+}
+
 std::tuple<Output<double, 1>, Output<double, 2>> column_evidence(
     const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
     const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
@@ -667,13 +680,11 @@ std::tuple<Output<double, 1>, Output<double, 2>> column_evidence(
     require(!views.empty(), "one view or more");
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth;
-    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
     for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
         asked = forest->check(rows, fitted);
         require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
         require(share >= 0.0 && min_width > 0.0 && min_deviation > 0.0, "share: not below 0; least widths: above 0");
-        forests.push_back(forest->get(asked.n_rows, n_threads));
-        smooth.push_back({forests.back().get(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
+        smooth.push_back({nullptr, centers ? centers->data() : nullptr, share, min_width, min_deviation});
     }
     require(values.shape(0) == asked.n_rows, "values: one per row");
     auto evidence = new_array<double, 1>({asked.n_rows});
@@ -681,6 +692,7 @@ std::tuple<Output<double, 1>, Output<double, 2>> column_evidence(
     const paribus::Tick tick = python_tick(progress);
     {
         const nb::gil_scoped_release released;
+        const auto forests = get_forests(views, asked, n_threads, smooth);
         paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
                                n_threads, tick);
     }
@@ -693,13 +705,11 @@ Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothi
     require(!views.empty(), "one view or more");
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth;
-    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
     for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
         asked = forest->check(rows, fitted);
         require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
         require(share >= 0.0 && min_width > 0.0, "share: not below 0; least widths: above 0");
-        forests.push_back(forest->get(asked.n_rows, n_threads));
-        smooth.push_back({forests.back().get(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
+        smooth.push_back({nullptr, centers ? centers->data() : nullptr, share, min_width, min_deviation});
     }
     const std::vector<double> wanted(levels.data(), levels.data() + levels.shape(0));
     require(std::is_sorted(wanted.begin(), wanted.end()), "levels: ascending");
@@ -707,6 +717,7 @@ Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothi
     const nb::object nothing = nb::none();
     const paribus::Tick tick = python_tick(nothing);
     const nb::gil_scoped_release released;
+    const auto forests = get_forests(views, asked, n_threads, smooth);
     paribus::find_smooth_quantiles(asked, smooth, smoothing.get(), wanted, result.data(), n_threads, tick);
     return result;
 }
