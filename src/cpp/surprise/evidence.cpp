@@ -317,7 +317,7 @@ void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> 
 }
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
-                   const double *values, double *evidence, double *surprises, std::size_t n_threads,
+                   const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
                    const Tick &on_tick) {
     struct Scratch {
         std::vector<LeafFinder::Scratch> finding;
@@ -326,6 +326,8 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
     };
     const std::size_t n_views = views.size();
     const Kernel &with = kernel();
+    std::size_t n_leaves = 0;
+    for (const SmoothView &view : views) n_leaves += view.forest->n_pairs();
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
         auto scratch = std::make_shared<Scratch>(Scratch{{}, {}, RowEvidence(views, parameters)});
         scratch->finding.resize(n_views);
@@ -336,15 +338,17 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
             for (std::size_t row = begin; row < end; ++row) {
                 const double value = values[row];
                 if (std::isnan(value)) {
-                    evidence[row] = value;
+                    evidence[row] = seconds[row] = value;
                     std::fill_n(surprises + row * n_views, n_views, value);
                     continue;
                 }
+                std::int64_t second = 0;
                 for (std::size_t v = 0; v < n_views; ++v) {
                     const SmoothView &view = views[v];
                     const LeafFinder::Scratch &found = scratch->finding[v];
                     found.prefetch(row + rows_ahead - begin);
                     const WeightedSteps distribution = scratch->distribution.gather(found, row - begin);
+                    second += found.sum_second(row - begin);
                     const double away = view.centers == nullptr ? value : value - view.centers[row];
                     const TargetGrid &grid = view.forest->grid();
                     const double scale = parameters.surprise_width * std::max(with.mean_deviation(distribution),
@@ -353,6 +357,33 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
                                                             scale / grid.steps_per_unit);
                 }
                 evidence[row] = scratch->row_evidence.evidence(row, value, scratch->finding, row - begin);
+                seconds[row] = static_cast<double>(second) / static_cast<double>(n_leaves * LeafFinder::second_steps);
+            }
+        };
+    });
+}
+
+void find_second_means(const AskedRows &rows, const std::vector<const LeafFinder *> &forests, double *seconds,
+                       std::size_t n_threads, const Tick &on_tick) {
+    struct Scratch {
+        LeafFinder::Scratch finding;
+        std::vector<std::int64_t> sums;
+    };
+    std::size_t n_leaves = 0;
+    for (const LeafFinder *forest : forests) n_leaves += forest->n_pairs();
+    for_each_block(rows.n_rows, n_threads, on_tick, [&] {
+        return [&, scratch = std::make_shared<Scratch>()](std::size_t begin, std::size_t end) {
+            scratch->sums.assign(end - begin, 0);
+            for (const LeafFinder *forest : forests) {
+                forest->find_leaves(rows, begin, end, scratch->finding);
+                for (std::size_t place = 0; place < end - begin; ++place) {
+                    scratch->finding.prefetch(place + rows_ahead);
+                    scratch->sums[place] += scratch->finding.sum_second(place);
+                }
+            }
+            for (std::size_t row = begin; row < end; ++row) {
+                seconds[row] = static_cast<double>(scratch->sums[row - begin]) /
+                               static_cast<double>(n_leaves * LeafFinder::second_steps);
             }
         };
     });

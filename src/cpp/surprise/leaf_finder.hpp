@@ -46,7 +46,19 @@ public:
         std::vector<float> rounded;
         std::vector<std::int32_t> steps;
 
+        /// Whether the targets of each leaf come after the mean of the second target there, in steps of `second_steps`
+        /// to a unit. See `PackedForest::set_second_target`.
+        bool has_second = false;
+
         const TableTree::Leaf &leaf(std::size_t pair, std::size_t place) const { return leaves[pair * n_rows + place]; }
+
+        /// The sum of the second target's means over the leaves of a row; 0 if there is no second target.
+        std::int64_t sum_second(std::size_t place) const {
+            std::int64_t sum = 0;
+            if (!has_second) return sum;
+            for (std::size_t pair = 0; pair < targets.size(); ++pair) sum += targets[pair][leaf(pair, place).first - 1];
+            return sum;
+        }
 
         /// Makes room for so many rows.
         void start(std::size_t n, std::size_t n_pairs) {
@@ -75,6 +87,7 @@ public:
     virtual void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const = 0;
 
     static constexpr std::size_t step_lot = 8;
+    static constexpr std::uint64_t second_steps = 256;
 
 private:
     static constexpr std::size_t leaves_ahead = 8;

@@ -56,7 +56,7 @@ TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, 
 }
 
 TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::size_t n_threads)
-    : kinds_(packed.kinds()), samples_(packed.samples()), grid_(packed.grid()) {
+    : kinds_(packed.kinds()), samples_(packed.samples()), grid_(packed.grid()), has_second_(true) {
     const std::vector<std::int32_t> steps = packed.steps();
     std::vector<std::optional<TableTree>> trees(2 * n_pairs());
     std::vector<std::vector<std::int32_t>> members_of(trees.size());
@@ -100,6 +100,7 @@ void TableForest::find_leaves(const AskedRows &rows, std::size_t begin, std::siz
     const std::size_t n = end - begin, n_features = kinds_.n_features();
     const double *const values = rows.features + begin * n_features;
     scratch.start(n, n_pairs());
+    scratch.has_second = has_second_;
     scratch.is_second.resize(n);
     scratch.incomplete.clear();
     for (std::size_t row = 0; row < n; ++row) {

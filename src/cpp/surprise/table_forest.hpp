@@ -39,6 +39,8 @@ private:
                    Scratch &scratch) const;
 
     std::vector<TableTree> trees_;
+    /// Only a forest that was packed knows the second target.
+    bool has_second_ = false;
     std::vector<TreePair> pairs_;
     /// [pair]: the targets of the leaves of both trees, one leaf after the other, each in ascending order.
     std::vector<std::vector<std::int32_t>> members_;
