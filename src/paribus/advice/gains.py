@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, rankdata
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import evenly
@@ -154,6 +153,8 @@ def _encode(
 
 def _normal_scores(values: Floats) -> Floats:
     """The values of a normal distribution that have the same ranks."""
+    from scipy.stats import norm, rankdata
+
     found = np.full(len(values), np.nan)
     known = ~np.isnan(values)
     ranks = rankdata(values[known])

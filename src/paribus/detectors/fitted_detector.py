@@ -10,13 +10,12 @@ from typing import Any, ClassVar, Self
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.progress import Progress, reporter
 from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
+from paribus.detectors.estimator import BaseEstimator, OutlierMixin, require_fitted, validate_columns
 from paribus.explain.known import KnownEntry, confirmed_rows
 from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
@@ -68,7 +67,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> detector.view().compared_with("row")
         'the 8 rows most like it'
         """
-        check_is_fitted(self)
+        require_fitted(self)
         if self._view is None:
             self._view = FittedView.of(self._fitted, self._get_method, self._n_threads)
         return self._view
@@ -167,14 +166,14 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return sample.table
 
     def _read(self, rows: Any) -> Table:
-        check_is_fitted(self)
+        require_fitted(self)
         table = Table(rows)
         if not self._fitted.table.roles.by_name:
             # Roles are given by position, so the columns must be those of the fit, in the same order.
             if isinstance(rows, Mapping):
                 require_columns(table, list(getattr(self, "feature_names_in_", [])))
             else:
-                validate_data(self, nw.to_native(rows, pass_through=True), reset=False, skip_check_array=True)
+                validate_columns(self, nw.to_native(rows, pass_through=True))
         return table
 
     def _encode(self, table: Table) -> tuple[Floats, Floats]:
