@@ -20,9 +20,9 @@ from paribus.tables.column_format import ColumnFormat
 from tests.support.detectors import DetectorClass, for_both, quick
 from tests.support.tables import BEHAVIOR, CONTEXT, Array, mixed_table
 
-# Each example fits a detector and looks at several rows, so a quarter of the usual examples is as many rows.
-N_ROWS = 4
-few_examples = settings(max_examples=max(1, settings().max_examples // N_ROWS))
+# Each example fits a detector and looks at several rows, so few examples are many rows.
+N_ROWS = 6
+few_examples = settings(max_examples=max(1, settings().max_examples // 8))
 
 
 def fit(make: DetectorClass, table: Any, **parameters: Any) -> Any:

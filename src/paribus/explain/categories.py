@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class CategoryFeature(BehaviorFeature):
         found = self.verdict.shares.probabilities
         return [(int(code), float(found[code])) for code in np.argsort(-found, kind="stable")]
 
-    @property
+    @cached_property
     def direction(self) -> Direction:
         """Whether the category is rare in its context."""
         if np.isnan(self.value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -129,7 +130,7 @@ class BehaviorFeature:
             return False
         return self.verdict.p_value_given_all <= min(MAX_P_TO_NAME, self.verdict.p_value)
 
-    @property
+    @cached_property
     def gap(self) -> tuple[float, float] | None:
         """The percentiles on both sides of the value if they are unusually far apart, else None."""
         taus = self.percentiles
@@ -153,7 +154,7 @@ class BehaviorFeature:
         """The ends of the gap; empty if there is none."""
         return "" if (gap := self.gap) is None else " and ".join(self._finer_format(end) for end in gap)
 
-    @property
+    @cached_property
     def direction(self) -> Direction:
         """Where the value lies relative to the central 90 %, or that it is in a gap of the distribution."""
         if np.isnan(self.value):
@@ -174,7 +175,7 @@ class BehaviorFeature:
         """Whether the value is outside the usual range of its context, or in a gap."""
         return self.direction not in ("within", "missing", "no reference")
 
-    @property
+    @cached_property
     def _finer_format(self) -> ColumnFormat:
         return self.format.telling_apart(self.value, self.lower, self.upper, *(self.gap or ()))
 
