@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from paribus.detectors.batches import each_batch
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
-from paribus.explain.finding import N_FEATURES, Finding, brief_findings
+from paribus.explain.finding import N_FEATURES
 from paribus.explain.group import AnomalyGroup, plain_label
 from paribus.explain.known import KnownLike, read_known
 from paribus.explain.view import highest
@@ -202,7 +201,6 @@ class ExplainingDetector(ScoringDetector):
             self.view(),
             scored,
             lambda chosen: self._explain_some(scored, chosen, N_FEATURES),
-            lambda chosen: self._find_briefly(scored, chosen),
             entries,
         )
 
@@ -225,13 +223,6 @@ class ExplainingDetector(ScoringDetector):
         if best.size == 0:
             return []
         return self._explain_new(Table(join_tables(pieces, best)), [labels[place] for place in best], n_features)
-
-    def _find_briefly(self, scored: ScoredRows, chosen: Positions) -> list[Finding]:
-        behavior = scored.behavior[chosen]
-        own = self._own_values(Table(scored.table.take(chosen)))
-        with self._encoded_batch(scored.context[chosen], behavior, "Explaining") as batch:
-            said = self._get_method().find(replace(batch, is_brief=True))
-        return brief_findings(self.view(), own, chosen.tolist(), behavior, scored.scores[chosen], said)
 
     def _explain_some(self, scored: ScoredRows, chosen: Positions, n_features: int) -> list[Explanation]:
         if scored.is_fitted:
