@@ -54,7 +54,8 @@ class ExplainingDetector(ScoringDetector):
         >>> weather = datasets.load("weather")
         >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
         >>> print(detector.explain(137, n_features=1))
-        temperature 16.5 for month January, elevation 1,900 and zone inland: comparable rows have -12.7 to -8.8 (90 %).
+        temperature 16.5 where month is January, elevation 1,900 and zone inland: comparable rows have -12.7 to -8.8
+        (90 %).
         Compared with the 500 nearest rows, of which 23 count, mostly with month February or January and elevation 1,612
         to 2,070.
         """

@@ -74,12 +74,12 @@ class CategoryFeature(BehaviorFeature):
     @property
     def usual(self) -> str:
         """What comparable rows have: how many have this category, and which ones are usual."""
-        own = "" if np.isnan(self.value) else f"{percent(self.probability)} of comparable rows are"
+        own = "" if np.isnan(self.value) else f"{percent(self.probability)} of comparable rows have it"
         if self.is_flag:
             word = "missing" if self.value == 0.0 else "present"
             return f"in {percent(1.0 - self.probability)} of comparable rows it is {word}"
         named = [
-            f"{percent(share)} are '{self.format(code)}'"
+            f"{percent(share)} have '{self.format(code)}'"
             for place, (code, share) in enumerate(self.most_common[: MAX_NAMED + 1])
             if code != self.value and (place == 0 or share >= MIN_NAMED_SHARE)
         ][:MAX_NAMED]
