@@ -17,7 +17,7 @@ from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
 from paribus.explain.finding import N_FEATURES
 from paribus.explain.group import AnomalyGroup, plain_label
-from paribus.explain.known import KnownLike, read_known
+from paribus.explain.known import KnownLike, read_known, usable_rules
 from paribus.explain.view import highest
 from paribus.methods.interface import RowBatch
 from paribus.output.results import Results, ScoredRows
@@ -155,7 +155,8 @@ class ExplainingDetector(ScoringDetector):
         rows : table, optional
             New rows, instead of the fitted ones.
         known : path or list of dicts, optional
-            What is known about new rows; by default what was known at fit.
+            What is known about the rows, besides what was known at the fit. Of that, rules apply to new rows as well,
+            and entries about single rows only if these have labels.
         labels : array, optional
             The labels of the rows; by default those of a pandas index, or positions.
         heading : str
@@ -174,8 +175,9 @@ class ExplainingDetector(ScoringDetector):
         1.0
         """
         check_is_fitted(self)
-        entries = self._known if known is None else read_known(known)
+        entries = () if known is None else read_known(known)
         if rows is None:
+            entries = (*entries, *self._known)
             fitted = self._fitted
             scored = ScoredRows(
                 fitted.table.original,
@@ -195,6 +197,9 @@ class ExplainingDetector(ScoringDetector):
             scores = self.method.total(judged.partial)
             p_values = self.method.p_values(scores, self.anomaly_scores_)
             own = table.labels() if labels is None else labels
+            names = [table.name(place) for place in range(table.n_columns)]
+            by_label = () if own is None else (entry for entry in self._known if entry.row is not None)
+            entries = (*entries, *by_label, *usable_rules(self._known, names))
             scored = ScoredRows(
                 table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading
             )

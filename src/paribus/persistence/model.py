@@ -98,6 +98,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "excluded": len(fitted.excluded),
         "fitted_at": fitted.fitted_at,
         "note": fitted.note,
+        "known": [dict(entry) for entry in fitted.known],
     }
     with atomic_write(path) as file:
         write_archive(file, header, arrays, fitted.method.verifies_itself)
@@ -203,7 +204,8 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     judged = partial(_unpack_judged, arrays, shape, len(behavioral))
     fitted_at = header.get("fitted_at", lambda value: isinstance(value, str))
     note = header.get("note", lambda value: isinstance(value, str))
-    fitted = Fitted(encoded, method.method, state, judged, reach, threshold, seconds, excluded, fitted_at, note)
+    known = header.get("known", _are_entries)
+    fitted = Fitted(encoded, method.method, state, judged, reach, threshold, seconds, excluded, fitted_at, note, known)
     return parameters, fitted
 
 
@@ -366,6 +368,14 @@ def _are_contexts(value: Any, contextual: list[int], behavioral: list[int]) -> b
             and len(set(each)) == len(each)
             for each in value
         )
+    )
+
+
+def _are_entries(value: Any) -> bool:
+    """Whether a value is a list of known rows; what they say is validated by the detector."""
+    return isinstance(value, list) and all(
+        isinstance(entry, dict) and all(text is None or isinstance(text, str) for text in entry.values())
+        for entry in value
     )
 
 
