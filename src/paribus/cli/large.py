@@ -51,7 +51,7 @@ def parse_memory(text: str | None) -> int | None:
 
 
 def sample_size(memory: int | None, n_columns: int) -> int:
-    """How many rows of so many columns a fit may hold.
+    """The maximum number of rows of a fit with this many columns.
 
     >>> sample_size(None, 10), sample_size(2 * 10**9, 10)
     (2097152, 1376256)

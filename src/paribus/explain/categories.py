@@ -68,7 +68,7 @@ class CategoryFeature(BehaviorFeature):
 
     @property
     def range_given_others(self) -> str | None:
-        """Of categories, nothing is said."""
+        """None: categories have no range."""
         return None
 
     @property
@@ -87,7 +87,7 @@ class CategoryFeature(BehaviorFeature):
 
     @property
     def expectation(self) -> str:
-        """The expected categories in words."""
+        """The usual categories in words."""
         return self.usual
 
     def as_row(self) -> dict[str, Any]:

@@ -97,11 +97,11 @@ class RowExplanation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to keep in mind: few comparable rows, values that the reference group does not have."""
-        said = [self.thinness.warning, *(feature.warning for feature in self.context)]
+        found = [self.thinness.warning, *(feature.warning for feature in self.context)]
         missing = [feature.title for feature in self.behavior if feature.direction == "missing"]
         if missing:
-            said.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
-        return tuple(warning for warning in said if warning is not None)
+            found.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
+        return tuple(warning for warning in found if warning is not None)
 
     @property
     def title(self) -> str:

@@ -25,7 +25,7 @@ GAP = 5.0
 MAX_P_TO_MENTION = 0.1
 # A value this improbable is mentioned even if it lies within the usual range.
 MAX_P_TO_NAME = 0.02
-# Smaller probabilities are not told apart.
+# Smaller probabilities count as this one.
 SMALLEST_P = 1e-300
 # A smaller reference group gives coarse percentiles.
 MIN_GROUP_SIZE = 30
@@ -120,7 +120,7 @@ class BehaviorFeature:
         evidence = -float(np.log(max(alone, SMALLEST_P)))
         if together is None or np.isnan(together):
             return evidence
-        # As in the score, what the others let expect counts half.
+        # As in the score, the evidence that the other values add counts half.
         return evidence + max(0.0, -float(np.log(max(together, SMALLEST_P))) - evidence) / 2
 
     @property

@@ -1,4 +1,4 @@
-"""What lists, files and groups say about a row: an explanation without its distributions and reference rows."""
+"""The part of an explanation that lists, files and groups show: without distributions and reference rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class FoundValue:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said about a row."""
+    """The verdict on a row, as lists, files and groups show it."""
 
     position: int
     """The position of the row in its table."""

@@ -33,7 +33,7 @@ class Found:
     """The behavioral features that it may name, the one that is off the most first."""
     context: Sequence[ContextFeature]
     kind: str | None
-    """The kind of verdict, if the method tells kinds apart."""
+    """The kind of verdict; None if the method has no kinds."""
     p_value: float
     """The probability that an ordinary row scores as high."""
     is_anomaly: bool
@@ -45,7 +45,7 @@ class Found:
 
     @property
     def off(self) -> list[BehaviorFeature]:
-        """The features that are off and make up a part of the score, and of which can be said what is usual instead."""
+        """The features that are off, contribute to the score, and have a usual range to compare with."""
         return [
             each
             for each in self.behavior
@@ -148,7 +148,7 @@ def _combination(found: Found) -> str:
 
 
 WORDINGS: dict[str | None, Callable[[Found], str]] = {"whole": _whole, "combination": _combination, "value": _value}
-"""The wording of each kind of verdict; methods that do not tell kinds apart speak of values."""
+"""The wording of each kind of verdict; for methods without kinds, that of a value."""
 
 
 def _also(others: Sequence[BehaviorFeature]) -> str:
@@ -198,7 +198,7 @@ def _rarity(feature: BehaviorFeature) -> str:
         if usual is None:
             return f", but among those with its other values, {_only(together, '', _how(feature))}"
         return f", but those with its other values {usual}, and {rare}"
-    # How rare a category is, has been said.
+    # `usual` already says how common a category is.
     if isinstance(feature, CategoryFeature) or alone > MAX_P_TO_MENTION:
         return ""
     joint = ", but" if feature.direction == "within" else ", and"

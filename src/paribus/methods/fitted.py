@@ -93,7 +93,7 @@ class Fitted:
 
 
 def with_rows(judged: Judged, rows: Positions, found: Judged) -> Judged:
-    """What is said about all rows, after some of them were judged again."""
+    """The results of all rows, with those of some of them replaced."""
     changed = {}
     for name in ("partial", "kinds", "cell_p_values", "cell_p_values_given_all"):
         old, new = getattr(judged, name), getattr(found, name)

@@ -41,7 +41,7 @@ def _sums(partial: Floats) -> Floats:
 def tukey_threshold(scores: Floats, contamination: float | str, false_alarms: float) -> float:
     """The score above which a row is an anomaly.
 
-    A share: so many of the fitted rows lie above it. "auto": Tukey's outer fence, three interquartile ranges above the
+    A share: this share of the fitted rows lies above it. "auto": Tukey's outer fence, three interquartile ranges above the
     third quartile, which depends on nothing but the scores themselves.
     """
     if not isinstance(contamination, str):

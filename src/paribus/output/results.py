@@ -23,7 +23,7 @@ from paribus.tables.table import Table
 
 Columns: TypeAlias = Literal["none", "roles", "all"]
 COLUMNS = ("none", "roles", "all")
-# Flagged rows about which something is said; of more, those with the highest scores.
+# The maximum number of flagged rows that are explained: those with the highest scores.
 MAX_FINDINGS = 10_000
 # Rows that are explained at a time, which bounds the memory for their distributions.
 BLOCK_SIZE = 500
@@ -49,7 +49,7 @@ class ScoredRows:
     p_values: Floats = field(repr=False)
     """The probability that an ordinary row scores as high."""
     kinds: npt.NDArray[np.object_] | None
-    """What is strange if anything is; None if the method does not tell kinds apart."""
+    """The kind of each row's verdict; None if the method has no kinds."""
     is_fitted: bool
     """Whether these are the fitted rows, rather than new ones."""
     labels: npt.NDArray[Any] | None = None
@@ -59,7 +59,7 @@ class ScoredRows:
 
 
 class Results:
-    """The results for the rows of a table. What takes time is computed when it is first asked for.
+    """The results for the rows of a table. Findings and groups, which take time, are computed when they are first used.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Results:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What is said about the rows above the threshold, known or not, in descending order of score."""
+        """The findings about rows above the threshold, known or not, in descending order of score."""
         chosen = highest(self.rows.scores, min(int(self.is_above.sum()), MAX_FINDINGS))
         found: list[Finding] = []
         for start in range(0, len(chosen), BLOCK_SIZE):

@@ -130,7 +130,7 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         stored = verified(header, arrays)
         parameters, fitted = _restore(Fields(header), stored)
         if not is_mapped:
-            # A large file is verified when it is used, a small one now: what is found later is not said of a file.
+            # A large file is verified when it is used. A small one is verified now, so that errors name the file.
             stored.verify_all()
             _ = fitted.judged, fitted.table.original, fitted.method.restore(fitted.learned, fitted.state, 1)
         return parameters, fitted
@@ -221,13 +221,13 @@ def _pack_judged(judged: Judged) -> Arrays:
 
 
 def _check_judged(arrays: StoredArrays, n_columns: int) -> None:
-    """Raises an error if what was said of the rows is not there; what is in it is checked when it is read."""
+    """Raises an error if the results of the fitted rows are missing; their values are validated when they are read."""
     names = {"partial_scores"}
     if arrays.keys() & {"kinds", *CELL_P_VALUES}:
         # A single column has no others to be given.
         names |= {"kinds", *CELL_P_VALUES[: min(n_columns, 2)]}
     if not names <= arrays.keys():
-        raise DamagedError("what was said of the rows is not there")
+        raise DamagedError("the results of the fitted rows are missing")
 
 
 def _unpack_judged(arrays: StoredArrays, shape: tuple[int, int], n_columns: int) -> Judged:
