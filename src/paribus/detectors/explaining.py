@@ -115,8 +115,8 @@ class ExplainingDetector(ScoringDetector):
         """Finds groups of flagged rows that have the same cause.
 
         Rows belong together if the same column is off in the same way, with one and the same value or on the same side
-        of what is usual, and in the same circumstances. A group is shown if chance does not explain its size. Rows without
-        a group are unusual each in its own way, or by chance.
+        of what is usual, and in the same circumstances. A group is shown if chance does not explain its size. Rows
+        without a group are unusual each in its own way, or by chance.
 
         Parameters
         ----------

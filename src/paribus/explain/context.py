@@ -188,15 +188,15 @@ class ContextColumn:
     def _describe_times(
         self, times: TimeParts, value: float | Hashable, moments: Floats, counts: Floats, ends: tuple[float, float]
     ) -> ContextFeature:
-        described = TimeWords.of(times, moments, counts, self.format)
-        share = float(counts[described.holds(times, moments)].sum())
+        words = TimeWords.of(times, moments, counts, self.format)
+        share = float(counts[words.holds(times, moments)].sum())
         every = evenly(self.summary.order_statistics, MAX_MOMENTS)
-        table_share = float(described.holds(times, every).mean())
+        table_share = float(words.holds(times, every).mean())
         warning = None
         if TREND in times.parts:
             warning = self._beyond(value, float(moments.min()), float(moments.max()))
         return ContextFeature(
-            self.name, value, *ends, (), share, table_share, warning, self.format, words=described.text
+            self.name, value, *ends, (), share, table_share, warning, self.format, words=words.text
         )
 
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:

@@ -1,8 +1,8 @@
 """Finds groups of flagged rows with the same cause.
 
 Rows are off in the same way if the same column has the same value, or lies on the same side of its usual range. Among
-such rows, conditions on the context are searched for under which they are more frequent than elsewhere. A group is
-kept if chance does not explain its size, judged by the p-values of its rows and corrected for the number of rules tried;
+such rows, conditions on the context are searched for under which they are more frequent than elsewhere. A group is kept
+if chance does not explain its size, judged by the p-values of its rows and corrected for the number of rules tried;
 other rows stay without a group. Nothing is random, so the same rows give the same groups.
 """
 
