@@ -138,6 +138,19 @@ class RowExplanation:
         standing = f"score {score_text(self.score)}, rank {self.rank:,} of {self.n_ranked:,}"
         return f"<Explanation of {self.title}, {standing}: {self}>"
 
+    @property
+    def _standing(self) -> dict[str, Any]:
+        """The row, its score and the verdict as plain values: what the complete and the short form share."""
+        return {
+            "row": _plain_value(self.row),
+            "position": self.position,
+            "rank": self.rank,
+            "score": self.score,
+            "p_value": self.p_value,
+            "kind": self.kind,
+            "is_anomaly": self.is_anomaly,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values for JSON: None instead of NaN, timestamps as text.
 
@@ -154,16 +167,9 @@ class RowExplanation:
         0
         """
         thin = self.thinness
-        return {
-            "row": _plain_value(self.row),
-            "position": self.position,
-            "score": self.score,
-            "rank": self.rank,
+        return self._standing | {
             "n_ranked": self.n_ranked,
             "percentile": self.percentile,
-            "p_value": self.p_value,
-            "kind": self.kind,
-            "is_anomaly": self.is_anomaly,
             "sentence": self.sentence,
             "warnings": list(self.warnings),
             "features": [
@@ -203,14 +209,7 @@ class RowExplanation:
         'Rain'
         """
         first = self.leading
-        return {
-            "row": _plain_value(self.row),
-            "position": self.position,
-            "rank": self.rank,
-            "score": self.score,
-            "p_value": self.p_value,
-            "kind": self.kind,
-            "is_anomaly": self.is_anomaly,
+        return self._standing | {
             "leading": first.name,
             "value": _plain_value(first.value),
             "usual": [_plain_value(first.lower), _plain_value(first.upper)],
