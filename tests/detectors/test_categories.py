@@ -40,9 +40,9 @@ def test_a_wrong_category_has_the_highest_score() -> None:
     detector = fit(table, ["color"])
     assert int(np.argmax(detector.anomaly_scores_)) == row
     sentence = detector.explain(row).sentence
-    assert sentence.startswith("color 'red' for")
-    assert "of comparable rows are, " in sentence
-    assert "are 'blue'" in sentence
+    assert sentence.startswith("color 'red' where")
+    assert "of comparable rows have it, " in sentence
+    assert "have 'blue'" in sentence
 
 
 def test_ordinary_categories_are_seldom_flagged() -> None:

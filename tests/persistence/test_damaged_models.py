@@ -119,6 +119,8 @@ ABSURD: dict[str, dict[str, Any]] = {
     "a seed that is not a number": {"parameters": {"contextual": ["age"], "random_state": "x"}},
     "no threads": {"parameters": {"contextual": ["age"], "n_jobs": 0}},
     "seconds": {"seconds": "1"},
+    "known rows that are not a list": {"known": {"row": "1"}},
+    "a known rule that is not one": {"known": [{"row": None, "rule": "x is odd", "status": "confirmed", "note": ""}]},
 }
 
 

@@ -16,7 +16,7 @@ from paribus._common.progress import Progress, reporter
 from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.estimator import BaseEstimator, OutlierMixin, require_fitted, validate_columns
-from paribus.explain.known import KnownEntry, confirmed_rows
+from paribus.explain.known import KnownEntry, confirmed_rows, read_known
 from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
@@ -102,15 +102,17 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
         try:
             check_parameters(parameters)
+            known = read_known(fitted.known)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} is damaged: {error}") from None
         detector = cls(**parameters)
-        detector._remember(fitted, None)
+        detector._remember(fitted, None, known)
         return detector
 
     def _remember(self, fitted: Fitted, method: FittedMethod | None, known: tuple[KnownEntry, ...] = ()) -> None:
         """Sets all fitted attributes at once, except those that are computed from results that may be in a file."""
         self._known = known
+        fitted.known = [entry.fields for entry in known]
         table, roles = fitted.table, fitted.table.roles
         self.n_features_in_ = table.n_columns
         if table.names is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from paribus.advice.suggestion import Advice
 
-# Beyond so many bits, more makes no difference to a reader.
+# Cells with more bits than this get the same, darkest color.
 FULL = 1.0
 MAX_NAME_LENGTH = 24
 

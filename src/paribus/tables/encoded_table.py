@@ -20,7 +20,8 @@ from paribus.tables.row_store import ColumnSummary, Rows
 from paribus.tables.table import Columns, Contexts, Table
 from paribus.tables.time_parts import TimePartsOption
 
-# With missing="auto", a column must have and lack values in this share of the rows, and in so many.
+# With missing="auto", a column must have values in at least this share and this number of rows, and lack them in as
+# many.
 MIN_MISSING_SHARE, MIN_MISSING_ROWS = 0.005, 20
 # A column of categories of which more than this share are seen once names rows; fewer rows cannot tell.
 MAX_UNIQUE_SHARE, MIN_ROWS_OF_NAMES = 0.5, 20
