@@ -77,7 +77,12 @@ def test_a_larger_table_is_sampled_scored_and_explained(days: Path, tmp_path: Pa
     readers: dict[str, Any] = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
     scores = readers[suffix](out) if suffix in readers else pd.read_json(out, lines=True)
     assert scores["row"].tolist() == list(range(300))
-    assert {"row", "score", "label", "partial_temperature", "partial_rain", "partial_wind"} <= set(scores)
+    assert {"row", "score", "p_value", "label", "kind", "sentence", "leading", "value"} <= set(scores)
+    assert {"partial_temperature", "partial_rain", "partial_wind"} <= set(scores)
+    # Ranks and groups are known only in the end.
+    assert not {"rank", "group"} & set(scores)
+    assert (scores["sentence"].notna() == (scores["label"] == "anomaly")).all()
+    assert scores["sentence"].notna().any()
     top = json.loads(text)
     assert (top["rows"], top["scored"]) == (300, 300)
     best = scores.sort_values("score", ascending=False, kind="stable")[:4]

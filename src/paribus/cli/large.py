@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus._common.progress import reporter
-from paribus.cli.delivery_options import Columns, Delivery
+from paribus.cli.delivery_options import Delivery
 from paribus.cli.options import Source
 from paribus.io.reading import TableStream
 from paribus.io.writing import append_columns
 from paribus.io.writing.options import WriteOptions
+from paribus.io.writing.rows import Append
 from paribus.output.frame import RowScores
 from paribus.tables.rows import unnamed
 
@@ -137,45 +138,34 @@ class ScoredRows:
 def score_stream(
     detector: ContextualDetector, stream: TableStream, id: str | None, wanted: Delivery, wants_bar: bool
 ) -> ScoredRows:
-    """Scores all rows of a table batch by batch, writes the results, and keeps the rows with the highest scores."""
+    """Scores all rows of a table batch by batch, writes the results, and keeps the rows with the highest scores.
+
+    Each row gets the columns that it would get in a table in memory, except for its rank and its group, which are known
+    only when all rows have been scored.
+    """
     heading = "row" if id is None else "id"
     found = ScoredRows(detector.threshold_, wanted.top, heading)
-    parts = [f"partial_{name}" for name in detector.behavioral_features_]
-    names = [heading, "score", "p_value", "label", "kind", *parts]
-    roles = {*detector.contextual_features_, *detector.view().behavior_columns}
-    kept = [name for name in stream.names if wanted.columns is Columns.ALL or name in roles]
-    original = [] if wanted.columns is Columns.NONE else kept
     detector.set_params(progress=False)
-    writing = (
-        nullcontext()
-        if wanted.out is None
-        else append_columns(wanted.out, _free_names(names, original), WriteOptions(table=wanted.out_table))
-    )
-    with writing as append, reporter(wants_bar, stream.n_rows, "Scoring") as tick:
+    with ExitStack() as stack:
+        tick = stack.enter_context(reporter(wants_bar, stream.n_rows, "Scoring"))
+        append: Append | None = None
         for columns in stream.batches():
-            results = detector.score_batch(columns)
-            labels = np.arange(found.n_rows, found.n_rows + len(results["score"]))
+            n_rows = len(next(iter(columns.values())))
+            labels = np.arange(found.n_rows, found.n_rows + n_rows)
             if id is not None:
                 own = [
                     unnamed(int(row), ()) if each is None else each
                     for row, each in zip(labels, columns[id], strict=True)
                 ]
                 labels = np.array(own, dtype=object)
-            found.add(columns, results["score"], labels)
-            if append is not None:
-                rows = [labels, *(results[name] for name in names[1:]), *(columns[name] for name in original)]
-                keep = results["label"] == "anomaly" if wanted.only_flagged else slice(None)
-                append({name: each[keep] for name, each in zip(_free_names(names, original), rows, strict=True)})
+            results = detector.results(columns, labels=labels, heading=heading)
+            found.add(columns, results.rows.scores, labels)
+            if wanted.out is not None:
+                rows = results.columns(wanted.columns.value, only_flagged=wanted.only_flagged, whole=False)
+                if append is None:
+                    options = WriteOptions(table=wanted.out_table)
+                    append = stack.enter_context(append_columns(wanted.out, list(rows), options))
+                append(rows)
             if tick is not None:
                 tick(found.n_rows)
     return found
-
-
-def _free_names(results: list[str], original: list[str]) -> list[str]:
-    """The names of results, and then those of original columns, which come first where both have the same.
-
-    >>> _free_names(["row", "score"], ["Score", "month"])
-    ['row', 'score (paribus)', 'Score', 'month']
-    """
-    taken = {name.casefold() for name in original}
-    return [*(name if name.casefold() not in taken else f"{name} (paribus)" for name in results), *original]

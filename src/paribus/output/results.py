@@ -207,7 +207,7 @@ class Results:
         return verdict
 
     def columns(
-        self, columns: Columns = "none", *, only_flagged: bool = False, sentences: bool = True
+        self, columns: Columns = "none", *, only_flagged: bool = False, sentences: bool = True, whole: bool = True
     ) -> dict[str, npt.NDArray[Any]]:
         """The results as columns of a table.
 
@@ -220,6 +220,8 @@ class Results:
             Whether to leave out all rows but those that are flagged and not known.
         sentences : bool
             Whether to add the sentence, the leading value and the group of each flagged row, which takes time.
+        whole : bool
+            Whether these are all rows of the table; of a part of it, there are no ranks and no groups.
 
         Returns
         -------
@@ -230,17 +232,19 @@ class Results:
             rows.heading: np.arange(self.n_rows) if rows.labels is None else rows.labels,
             "score": rows.scores,
             "p_value": rows.p_values,
-            "rank": self.rank,
-            "label": self.verdicts,
         }
+        if whole:
+            found["rank"] = self.rank
+        found["label"] = self.verdicts
         if rows.kinds is not None:
             kinds = rows.kinds.astype(object)
             kinds[~self.is_above] = None
             found["kind"] = kinds
         if self.has_known:
             found |= {"known": self.marks.status, "note": self.marks.note}
-        if sentences:
+        if sentences and whole:
             found["group"] = self.group_of
+        if sentences:
             found |= finding_columns(self.findings, self.n_rows)
         found |= {f"partial_{name}": rows.partial[:, place] for place, name in enumerate(self.view.behavior_names)}
         if columns != "none":
