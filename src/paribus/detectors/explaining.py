@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Positions
 from paribus._common.validation import check_whole_number
 from paribus.detectors.batches import each_batch
+from paribus.detectors.estimator import require_fitted
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
@@ -59,7 +59,7 @@ class ExplainingDetector(ScoringDetector):
         Compared with the 500 nearest rows, of which 23 count, mostly with month February or January and elevation 1,612
         to 2,070.
         """
-        check_is_fitted(self)
+        require_fitted(self)
         check_whole_number("n_features", n_features, 1)
         if row_label is not None and row is not None:
             raise ValueError(f"both row ({row!r}) and row_label ({row_label!r}) are given: give only one of them")
@@ -98,7 +98,7 @@ class ExplainingDetector(ScoringDetector):
         >>> [explanation.position for explanation in detector.explain_all(5)]
         [1204, 512, 171, 1541, 137]
         """
-        check_is_fitted(self)
+        require_fitted(self)
         check_whole_number("n_rows", n_rows, 1)
         check_whole_number("n_features", n_features, 1)
         if rows is None:
@@ -174,7 +174,7 @@ class ExplainingDetector(ScoringDetector):
         >>> float(detector.results().rank.min())
         1.0
         """
-        check_is_fitted(self)
+        require_fitted(self)
         entries = () if known is None else read_known(known)
         if rows is None:
             entries = (*entries, *self._known)

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import false_discovery_control
-from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.validation import check_whole_number, is_number
 from paribus.detectors.batches import by_batches
+from paribus.detectors.estimator import require_fitted
 from paribus.detectors.fitted_detector import FittedDetector, warn_unscored
 from paribus.output.frame import RowScores
 
@@ -233,7 +232,9 @@ class ScoringDetector(FittedDetector):
         >>> len(detector.select(fdr=0.1)) <= len(detector.select(fdr=0.2))
         True
         """
-        check_is_fitted(self)
+        from scipy.stats import false_discovery_control
+
+        require_fitted(self)
         if not (is_number(fdr) and 0 < fdr < 1):
             raise ValueError(f"fdr is {fdr!r}: it must be a share above 0 and below 1")
         p_values = self.p_values_ if rows is None else self.p_values(rows)
@@ -269,7 +270,7 @@ class ScoringDetector(FittedDetector):
         >>> detector.false_share(len(detector.select(fdr=0.1))) <= 0.1
         True
         """
-        check_is_fitted(self)
+        require_fitted(self)
         p_values = self.p_values_ if rows is None else self.p_values(rows)
         ascending = np.sort(p_values[~np.isnan(p_values)])
         if n_rows is None:

@@ -90,6 +90,15 @@ class CategoryFeature(BehaviorFeature):
         """The usual categories in words."""
         return self.usual
 
+    @property
+    def is_category(self) -> bool:
+        """Whether the value is the code of a category, and not a number."""
+        return True
+
+    def gist(self) -> dict[str, Any]:
+        """The category, and the most common one in its context."""
+        return {"value": None if np.isnan(self.value) else self.value_text, "usual": self.range_text}
+
     def as_row(self) -> dict[str, Any]:
         """The facts as plain values, by name."""
         row = super().as_row()

@@ -189,7 +189,9 @@ class RowExplanation:
                 "weights": self.leading.weights.tolist(),
             },
             "percentiles": {
-                feature.name: [_plain_value(tau) for tau in feature.percentiles.tolist()] for feature in self.behavior
+                feature.name: [_plain_value(tau) for tau in feature.percentiles.tolist()]
+                for feature in self.behavior
+                if not feature.is_category
             },
         }
 
@@ -211,8 +213,7 @@ class RowExplanation:
         first = self.leading
         return self._standing | {
             "leading": first.name,
-            "value": _plain_value(first.value),
-            "usual": [_plain_value(first.lower), _plain_value(first.upper)],
+            **{name: _plain_value(value) for name, value in first.gist().items()},
             "sentence": str(self),
         }
 
@@ -251,6 +252,8 @@ def _context_row(feature: ContextFeature) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain_value(each) for each in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

@@ -221,6 +221,15 @@ class BehaviorFeature:
             words += f", hardly any between {self.gap_text}"
         return words
 
+    @property
+    def is_category(self) -> bool:
+        """Whether the value is the code of a category, and not a number."""
+        return False
+
+    def gist(self) -> dict[str, Any]:
+        """The value, and what is usual."""
+        return {"value": self.value, "usual": [self.lower, self.upper]}
+
     def as_row(self) -> dict[str, Any]:
         """The facts as plain values, by name."""
         row = {

@@ -35,6 +35,8 @@ class FoundValue:
     """The probability of a value at most as dense given the context; None if the method does not say."""
     is_off: bool
     """Whether the value is off and makes up a part of the score."""
+    is_category: bool = False
+    """Whether the value is the code of a category, and not a number."""
 
     @property
     def sign(self) -> int:
@@ -84,6 +86,7 @@ def _found(feature: BehaviorFeature, *, is_leading: bool) -> FoundValue:
         feature.direction,
         None if feature.verdict is None else feature.verdict.p_value,
         is_leading or (feature.is_off and feature.share >= MIN_SHARE),
+        feature.is_category,
     )
 
 
@@ -95,6 +98,9 @@ def finding_columns(findings: Sequence[Finding], n_rows: int) -> dict[str, np.nd
         first = each.leading
         texts["sentence"][each.position] = each.sentence
         texts["leading"][each.position] = first.name
+        if first.is_category:
+            # The sentence names it; a code would say nothing.
+            continue
         for name, number in zip(numbers, (first.value, first.lower, first.upper), strict=True):
             numbers[name][each.position] = number
     return {**texts, **numbers}

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
 
 from paribus._common.arrays import Floats, Positions
 from paribus.explain.context import ContextColumn
@@ -145,6 +144,8 @@ class _Search:
 
     def _circumstances(self, members: Positions) -> tuple[Circumstance, ...]:
         """Conditions under which the rows are far more frequent than elsewhere, the strongest first."""
+        from scipy.stats import binom
+
         table = self._table
         chosen: list[Circumstance] = []
         is_inside = ~np.isnan(table.p_values)
@@ -264,6 +265,8 @@ def chance(p_values: Floats, n_rows: int, n_tries: int) -> float:
     >>> chance(np.array([1e-9, 1e-8, 1e-7]), 1000, 1) < 1e-9, chance(np.array([9e-4, 8e-4, 7e-4]), 3000, 1)
     (True, 1.0)
     """
+    from scipy.stats import binom
+
     ranked = np.sort(p_values)
     numbers = sorted({-(-len(ranked) * quarter // 4) for quarter in (1, 2, 3, 4)})
     lowest = min(float(binom.sf(number - 1, n_rows, ranked[number - 1])) for number in numbers)
@@ -279,6 +282,8 @@ def tie_chance(column: Floats, value: float, n_rows: int) -> float:
     >>> tie_chance(column, -99.0, 6) < 1e-6, tie_chance(column, 1.0, 6)
     (True, 1.0)
     """
+    from scipy.stats import binom
+
     known, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     is_own = known == value
     count, others = int(counts[is_own].sum()), known[~is_own]

@@ -46,7 +46,7 @@ from paribus.tables.table import Table
 
 FORMAT = "paribus model"
 CELL_P_VALUES = ("cell_p_values", "cell_p_values_given_all")
-VERSION = 2
+VERSION = 3
 WHAT = "a model saved by paribus"
 # The types in which columns of timestamps and durations are stored, by the word that `Table.holds` has for them.
 _TIME_TYPES = {"timestamps": "M8[us]", "durations": "m8[us]"}

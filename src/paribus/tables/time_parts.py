@@ -133,10 +133,14 @@ class TimeParts:
             elif part == DAY_OF_YEAR:
                 found += _circle(day_of_year(local) / YEAR)
             elif part == TREND:
-                found.append(np.clip(moments, self.first, self.last))
+                found.append(self.since_first(np.clip(moments, self.first, self.last)))
             else:
                 found.append(self._is_holiday(local))
         return found
+
+    def since_first(self, moments: Floats) -> Floats:
+        """How long after the first fitted one moments are: the same if all clocks are shifted."""
+        return moments - self.first
 
     def is_outside(self, moments: Floats) -> npt.NDArray[np.bool_]:
         """Whether each moment is before the first fitted one or after the last."""
