@@ -26,10 +26,10 @@ HOUR, WEEKDAY, DAY_OF_YEAR, TREND, HOLIDAY = "hour", "weekday", "day_of_year", "
 PARTS = (HOUR, WEEKDAY, DAY_OF_YEAR, TREND, HOLIDAY)
 DAY = 86_400_000_000  # microseconds
 YEAR = 365.2425  # days
-# A cycle counts if the table is long enough to show it: hours must come round, and so must weekdays.
+# A cycle is used if the table is long enough to repeat it, in days.
 MIN_DAYS = {HOUR: 2.0, WEEKDAY: 14.0, DAY_OF_YEAR: 180.0}
-# Rows that are usually more than this many days apart do not show the cycle: the weekday of monthly dates and the season
-# of yearly ones are accidents of the calendar.
+# If rows are usually more than this many days apart, they do not show the cycle: the weekday of monthly dates and the
+# season of yearly ones are accidents of the calendar.
 MAX_STEP = {WEEKDAY: 20.0, DAY_OF_YEAR: 300.0}
 # With fewer years, the trend over time cannot be distinguished from the time of year.
 MIN_YEARS_OF_TREND = 2.0
