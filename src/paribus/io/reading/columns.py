@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import LARGEST_NUMBER
 from paribus._common.text import listed, plain
+from paribus.io.reading.limits import Limits
 from paribus.io.reading.raw import Note, RawTable, Wanted
 from paribus.io.reading.spellings import DATE_ORDERS, has_dots, hours, ordered_date, signed_number
 from paribus.io.reading.text import COMMA, TextOptions
@@ -99,6 +100,12 @@ class Cells:
         absent = _absent(missing)
         self.distinct = [_tidy(value, missing, absent) for value in listed]
 
+    def check_lengths(self, raw: RawTable, limits: Limits) -> None:
+        """Raises an error if a text is too long."""
+        is_long = [isinstance(cell, str | bytes) and len(cell) > limits.cell for cell in self.distinct]
+        if any(is_long):
+            limits.check_cell(raw.place(int(self.rows_of(is_long)[0])), len(self.distinct[is_long.index(True)]))
+
     def rows_of(self, is_wanted: Sequence[bool]) -> npt.NDArray[np.int64]:
         """The rows whose value is wanted; one answer for each of the distinct values."""
         wanted = np.array(is_wanted, dtype=bool)
@@ -115,6 +122,7 @@ def typed(raw: RawTable, name: str, options: TextOptions, note: Note) -> npt.NDA
     if is_typed(raw.wanted, name, values):
         return usable(raw, name, values, missing)
     cells = Cells(values, missing)
+    cells.check_lengths(raw, options.limits)
     facts = Facts() if name in raw.wanted.texts else look_at(raw, name, cells)
     return convert(raw, name, cells, decide(raw.source, raw.wanted, name, facts, raw.decimal_commas, options, note))
 

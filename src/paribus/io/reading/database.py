@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paribus.io.reading import raw
 from paribus.io.reading.duckdb_file import read_duckdb, stream_duckdb
+from paribus.io.reading.limits import DEFAULT_LIMITS, Limits
 from paribus.io.reading.raw import Choose, RawStream, RawTable, Wanted, check_names, pick
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ DRIVERS = {
 """The Python package that SQLAlchemy needs for each kind of database."""
 
 
-def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
+def read_database(address: str, sql: str | None, choose: Choose, limits: Limits = DEFAULT_LIMITS) -> RawTable:
     """Reads a table or the result of a query. Nothing is written: the transaction is rolled back."""
     if address.startswith("duckdb:"):
-        return read_duckdb(address, sql, choose)
+        return read_duckdb(address, sql, choose, limits)
     with ExitStack() as stack:
-        opened = stream_database(address, sql, stack)
+        opened = stream_database(address, sql, stack, limits)
         wanted = choose(opened.names)
         kept, _ = pick(opened.names, wanted)
         columns: dict[str, list[Any]] = {name: [] for name in kept}
@@ -43,13 +44,13 @@ def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
     return RawTable(opened.source, kept, dict(columns), wanted, None)
 
 
-def stream_database(address: str, sql: str | None, stack: ExitStack) -> RawStream:
+def stream_database(address: str, sql: str | None, stack: ExitStack, limits: Limits = DEFAULT_LIMITS) -> RawStream:
     """Opens a table or the result of a query, to read some rows at a time.
 
     The query runs again for each reading, in one transaction. Nothing is written: it is rolled back.
     """
     if address.startswith("duckdb:"):
-        return stream_duckdb(address, sql)
+        return stream_duckdb(address, sql, limits)
     try:
         import sqlalchemy
     except ModuleNotFoundError:
@@ -77,6 +78,7 @@ def stream_database(address: str, sql: str | None, stack: ExitStack) -> RawStrea
                 raise ValueError(f"{name}: the statement does not return rows: use a query such as SELECT")
             names = [str(column) for column in result.keys()]  # noqa: SIM118
     check_names(name, names)
+    limits.check_columns(name, len(names))
 
     def batches(wanted: Wanted) -> Iterator[RawTable]:
         kept, places = pick(names, wanted)

@@ -61,8 +61,11 @@ def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Not
             if is_typed(wanted, name, values):
                 # A type in one file, and none in another one.
                 known.merge(_facts_of_type(values))
-            elif name not in wanted.texts:
-                known.merge(look_at(batch, name, Cells(values, missing)))
+                continue
+            cells = Cells(values, missing)
+            cells.check_lengths(batch, options.limits)
+            if name not in wanted.texts:
+                known.merge(look_at(batch, name, cells))
     n_rows = n_rows if raw.n_rows is None else raw.n_rows
     if n_rows == 0 or not raw.names:
         raise ValueError(f"{raw.source}: there are no rows")
