@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from paribus._common.scratch import scratch_folder
 from paribus.io.reading.encodings import evident_encoding
 from paribus.io.reading.limits import DEFAULT_LIMITS, Limits, rounded_up
 
@@ -41,11 +42,10 @@ class Source:
         if self.file is not None:
             return Path(self.file)
         with _no_room_explained():
-            copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="paribus-"))  # noqa: SIM115
-            with damage_explained(self.name):
+            path = stack.enter_context(scratch_folder()) / "copy"
+            with damage_explained(self.name), path.open("wb") as copy:
                 shutil.copyfileobj(self.stream, copy)
-            copy.flush()
-        return Path(copy.name)
+        return path
 
     def size(self) -> int | None:
         """The size in bytes; None if only decompressing would tell."""
