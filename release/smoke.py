@@ -1,4 +1,4 @@
-"""Smoke tests of an installed paribus, without pytest or any extra: run by `make check-wheel` in a clean environment."""
+"""Smoke tests of an installed paribus, without pytest or extras, for a clean environment (`make check-wheel`)."""
 
 from __future__ import annotations
 
