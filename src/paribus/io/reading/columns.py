@@ -7,7 +7,7 @@ import numbers as numeric
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -351,6 +351,9 @@ def _tidy(value: Any, missing: frozenset[str], absent: frozenset[float]) -> Any:
     if isinstance(value, str):
         value = value.strip()
         return None if value == "" or value in missing else value
+    if isinstance(value, time | timedelta):
+        # Databases have types for what text spells, such as 14:30.
+        return str(value)
     if isinstance(value, int | float | Decimal | np.number) and not isinstance(value, bool) and value in absent:
         return None
     return None if is_missing(value) else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from paribus.io.reading import raw
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine, Executable
 
 DRIVERS = {
-    "postgresql": "psycopg2-binary",
+    "postgresql": "psycopg[binary]",
     "mysql": "mysqlclient",
     "mariadb": "mariadb",
     "oracle": "oracledb",
@@ -84,7 +85,8 @@ def stream_database(address: str, sql: str | None, stack: ExitStack, limits: Lim
         kept, places = pick(names, wanted)
         n_done = 0
         with explained(), connection.execute(statement) as result:
-            for batch in result.partitions():
+            # Without a number, some versions of SQLAlchemy take all rows as one part.
+            for batch in result.partitions(raw.BATCH_SIZE):
                 columns: dict[str, Any] = {
                     key: [row[place] for row in batch] for key, place in zip(kept, places, strict=True)
                 }
@@ -97,6 +99,9 @@ def stream_database(address: str, sql: str | None, stack: ExitStack, limits: Lim
 def _engine(address: str) -> Engine:
     import sqlalchemy
 
+    if address.startswith("postgresql://") and find_spec("psycopg2") is None and find_spec("psycopg") is not None:
+        # The current driver has another name than the one that older versions of SQLAlchemy look for.
+        address = address.replace("postgresql://", "postgresql+psycopg://", 1)
     try:
         engine = sqlalchemy.create_engine(address)
     except ModuleNotFoundError as error:
