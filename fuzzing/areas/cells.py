@@ -48,7 +48,8 @@ def check(data: bytes) -> bool:
     if moment is not None and len(text.strip()) == 10 and text.strip().isascii():
         expect(str(moment)[:10] == datetime.fromisoformat(text.strip()).date().isoformat(), f"timestamp({text!r})")
     duration = hours(text)
-    expect(duration is None or (math.isfinite(duration) and duration >= 0), f"hours({text!r}) is {duration}")
+    is_fine = duration is None or (math.isfinite(duration) and (duration >= 0 or text.strip().startswith("-")))
+    expect(is_fine, f"hours({text!r}) is {duration}")
     signed = [signed_number(text, decimal) for decimal in ".,"]
     for each in signed:
         expect(each is None or math.isfinite(each[0]), f"signed_number({text!r}) is {each}")
