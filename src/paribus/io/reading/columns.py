@@ -287,22 +287,22 @@ def convert(raw: RawTable, name: str, cells: Cells, to: As) -> npt.NDArray[Any]:
     if to is As.TIMESTAMPS:
         missing = np.datetime64("NaT", "us")
         found = [missing if _is_blank(cell) else timestamp(cell) for cell in distinct]
-        return cells.spread(np.array(found, dtype="datetime64[us]"))
+        return cells.spread(np.array(_all_found(found), dtype="datetime64[us]"))
     if to in (As.NUMBERS, As.DECIMAL_COMMAS):
         if to is As.DECIMAL_COMMAS:
             distinct = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in distinct]
         floats = [math.nan if _is_blank(cell) else number(cell) for cell in distinct]
-        return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
+        return _usable(raw, name, cells.spread(np.array(_all_found(floats), dtype=np.float64)))
     if to in (As.SIGNED, As.SIGNED_COMMAS, As.HOURS):
         read: Callable[[Any], float | None] = hours
         if to is not As.HOURS:
             read = _signed_point if to is As.SIGNED else _signed_comma
         floats = [math.nan if _is_blank(cell) else read(cell) for cell in distinct]
-        return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
+        return _usable(raw, name, cells.spread(np.array(_all_found(floats), dtype=np.float64)))
     if to in (As.DMY, As.MDY, As.YMD):
         order, missing = to.name.lower(), np.datetime64("NaT", "us")
         moments = [missing if _is_blank(cell) else ordered_date(cell, order) for cell in distinct]
-        return cells.spread(np.array(moments, dtype="datetime64[us]"))
+        return cells.spread(np.array(_all_found(moments), dtype="datetime64[us]"))
     keeps_booleans = to is As.TEXT
     return cells.spread(
         _objects(
@@ -375,6 +375,13 @@ def _as_text(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return cell if isinstance(cell, str) else str(cell)
+
+
+def _all_found(values: list[Any]) -> list[Any]:
+    """The same values. Raises a TypeError if one is None, which numpy would take for a missing one."""
+    if any(value is None for value in values):
+        raise TypeError("a value is of another kind than the column")
+    return values
 
 
 def _objects(values: Iterable[Any]) -> npt.NDArray[Any]:

@@ -72,7 +72,11 @@ def stream_database(address: str, sql: str | None, stack: ExitStack, limits: Lim
             raise ValueError(f"{name}: {reason}") from None
 
     with explained():
-        connection = stack.enter_context(engine.connect().execution_options(yield_per=raw.BATCH_SIZE))
+        options: dict[str, Any] = {"yield_per": raw.BATCH_SIZE}
+        if engine.url.get_backend_name() == "postgresql":
+            # All readings see the table as it was when the first one began.
+            options["isolation_level"] = "REPEATABLE READ"
+        connection = stack.enter_context(engine.connect().execution_options(**options))
         statement = _statement(engine, name, sql)
         with connection.execute(statement) as result:
             if not result.returns_rows:

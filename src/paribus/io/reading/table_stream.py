@@ -32,9 +32,18 @@ class TableStream:
     _change: Callable[[Columns], Columns] = lambda columns: columns
 
     def batches(self) -> Iterator[Columns]:
-        """Reads the table from its start. Batches are in its order."""
+        """Reads the table from its start. Batches are in its order. Raises an error if the table has changed."""
+        n_rows = 0
         for raw in self._raw.batches(self._wanted):
+            n_rows += raw.n_rows
+            if n_rows > self.n_rows:
+                break
             yield self._change({name: self._typed(raw, name) for name in self.names})
+        if n_rows != self.n_rows:
+            raise ValueError(
+                f"{self.name}: it changed while it was read: there are {n_rows:,} rows instead of {self.n_rows:,}: "
+                "read it again when it does not change"
+            )
 
     def mapped(self, change: Callable[[Columns], Columns]) -> TableStream:
         """The same table with each batch changed."""
@@ -45,7 +54,14 @@ class TableStream:
         to = self._types.get(name)
         if is_typed(self._wanted, name, values) and to in (None, As.NUMBERS, As.TIMESTAMPS):
             return usable(raw, name, values, self._missing)
-        return convert(raw, name, Cells(values, self._missing), to or As.TEXT)
+        try:
+            return convert(raw, name, Cells(values, self._missing), to or As.TEXT)
+        except TypeError:
+            # All values were of this kind when the types were found.
+            raise ValueError(
+                f"{self.name}: it changed while it was read: a value of column '{name}' is of another kind: read it "
+                "again when it does not change"
+            ) from None
 
 
 def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Note) -> TableStream:
