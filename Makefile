@@ -45,7 +45,7 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint docs format stubs sanitize bench calibration experiments clean \
-    wheel check-wheel sdist check-sdist sbom check-workflows test-oldest
+    wheel check-wheel sdist check-sdist sbom check-workflows test-oldest fuzz fuzz-guided fuzz-sanitize faults
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -168,6 +168,26 @@ sanitize:  ## test the engine with the address and undefined-behavior sanitizers
 	LD_PRELOAD="$(ASAN_LIBRARIES)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 	    HYPOTHESIS_PROFILE=sanitize \
 	    $(SANITIZE_DIR)/venv/bin/python -m pytest --capture=sys $(SANITIZE_TESTS) $(PYTEST_ARGS)
+
+FUZZ_INPUTS ?= 20000
+FUZZ_ARGS ?=
+AREA ?= csv
+
+fuzz: $(VENV)/.installed-test  ## try inputs that nobody would write (minutes; FUZZ_INPUTS=1000000 for an hour)
+	$(BIN)/python -m fuzzing.campaign --inputs $(FUZZ_INPUTS) $(FUZZ_ARGS)
+
+fuzz-guided: $(VENV)/.installed-test  ## the same for one AREA, guided by the code that inputs reach (atheris)
+	@$(PIP) install --quiet atheris
+	$(BIN)/python -m fuzzing.guided "$(AREA)" -runs=$(FUZZ_INPUTS) $(FUZZ_ARGS)
+
+fuzz-sanitize: sanitize  ## the same for the kernels, with the address and undefined-behavior sanitizers
+	LD_PRELOAD="$(ASAN_LIBRARIES)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	    $(SANITIZE_DIR)/venv/bin/python -m fuzzing.campaign --inputs $(FUZZ_INPUTS) --area "nearest rows" \
+	    --area "arguments of kernels" --area "stored forests" --area "parts of models"
+
+faults: $(VENV)/.installed-test  ## kill writers hundreds of times, fill the disk, and let hundreds of allocations fail
+	$(BIN)/python -m fuzzing.kills --loops 300
+	PARIBUS_N_ALLOCATIONS=300 $(BIN)/python -m pytest tests/faults $(PYTEST_ARGS)
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) build dist paribus-demo.html .hypothesis .mypy_cache .pytest_cache .ruff_cache

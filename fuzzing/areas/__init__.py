@@ -1,5 +1,5 @@
 """The areas of a campaign."""
 
-from fuzzing.areas import archives, cells, databases, kernels, lists, tables
+from fuzzing.areas import archives, cells, databases, kernels, lists, services, tables
 
-AREAS = [*cells.AREAS, *lists.AREAS, *tables.AREAS, *databases.AREAS, *archives.AREAS, *kernels.AREAS]
+AREAS = [*cells.AREAS, *lists.AREAS, *tables.AREAS, *databases.AREAS, *archives.AREAS, *kernels.AREAS, *services.AREAS]
