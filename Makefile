@@ -175,6 +175,7 @@ AREA ?= csv
 
 fuzz: $(VENV)/.installed-test  ## try inputs that nobody would write (minutes; FUZZ_INPUTS=1000000 for an hour)
 	$(BIN)/python -m fuzzing.campaign --inputs $(FUZZ_INPUTS) $(FUZZ_ARGS)
+	$(if $(filter --write,$(FUZZ_ARGS)),PYTHONPATH=benchmarks $(BIN)/python -m fuzzing.page)
 
 fuzz-guided: $(VENV)/.installed-test  ## the same for one AREA, guided by the code that inputs reach (atheris)
 	@$(PIP) install --quiet atheris

@@ -121,7 +121,8 @@ def _batches(
 ) -> Iterator[RawTable]:
     records = _records(name, lines, layout.separator, limits)
     if layout.has_header:
-        next(records)
+        # There was a header when the layout was found; the file may have been emptied since.
+        next(records, None)
     n_values = len(layout.names)
     kept, places = pick(layout.names, wanted)
     n_done = 0
