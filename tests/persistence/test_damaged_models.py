@@ -43,12 +43,12 @@ def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) ->
     write_members(model, with_header(members_of(saved), format="another"))
     with pytest.raises(ValueError, match=r"is not a model saved by paribus"):
         load(model)
-    write_members(model, with_header(members_of(saved), version=3, paribus="9.1"))
+    write_members(model, with_header(members_of(saved), version=4, paribus="9.1"))
     with pytest.raises(ValueError, match=r"was saved by a newer paribus \(9.1\)"):
         load(model)
-    write_members(model, with_header(members_of(saved), version=1))
+    write_members(model, with_header(members_of(saved), version=2))
     with pytest.raises(
-        ValueError, match=r"^m.paribus is a model of version 1, which this paribus no longer reads: fit"
+        ValueError, match=r"^m.paribus is a model of version 2, which this paribus no longer reads: fit"
     ):
         load(model)
     with pytest.raises(IsADirectoryError, match=r"is a folder"):
@@ -119,6 +119,8 @@ ABSURD: dict[str, dict[str, Any]] = {
     "a seed that is not a number": {"parameters": {"contextual": ["age"], "random_state": "x"}},
     "no threads": {"parameters": {"contextual": ["age"], "n_jobs": 0}},
     "seconds": {"seconds": "1"},
+    "known rows that are not a list": {"known": {"row": "1"}},
+    "a known rule that is not one": {"known": [{"row": None, "rule": "x is odd", "status": "confirmed", "note": ""}]},
 }
 
 
@@ -247,15 +249,15 @@ ABSURD_SURPRISE: dict[str, tuple[str, Any]] = {
     "shares of smoothing that do not sum to 1": ("learned/0/smoothing/shares", [0.9, 0.9]),
     "a least width of 0": ("learned/0/smoothing/min_widths", [0.0, 1.0]),
     "a least width too few": ("learned/0/smoothing/min_widths", [1.0]),
-    "no tail": ("learned/0/tail", None),
-    "knots of a tail that are not in order": ("learned/0/tail/knots", [1.0, 0.0]),
-    "equal knots": ("learned/0/tail/knots", [1.0, 1.0]),
-    "a knot too few": ("learned/0/tail/knots", [1.0]),
-    "no knots": ("learned/0/tail/knots", []),
-    "a million knots": ("learned/0/tail/knots", list(range(10**6))),
-    "evidence that is not in order": ("learned/0/tail/evidence", list(range(13, 0, -1))),
-    "a scale of 0": ("learned/0/tail/scale", 0.0),
-    "a limit that is not a number": ("learned/0/tail/limit", "8"),
+    "no tail": ("learned/0/calibration/final", None),
+    "knots of a tail that are not in order": ("learned/0/calibration/final/knots", [1.0, 0.0]),
+    "equal knots": ("learned/0/calibration/final/knots", [1.0, 1.0]),
+    "a knot too few": ("learned/0/calibration/final/knots", [1.0]),
+    "no knots": ("learned/0/calibration/final/knots", []),
+    "a million knots": ("learned/0/calibration/final/knots", list(range(10**6))),
+    "evidence that is not in order": ("learned/0/calibration/final/evidence", list(range(13, 0, -1))),
+    "a scale of 0": ("learned/0/calibration/final/scale", 0.0),
+    "a limit that is not a number": ("learned/0/calibration/final/limit", "8"),
     "no ranges": ("learned/0/ranges", None),
     "a probability above 1": ("learned/0/ranges/probabilities", [0.0, 2.0]),
     "a probability below 0": ("learned/0/ranges/probabilities", [-1.0, 1.0]),

@@ -27,6 +27,8 @@ N_ROUNDS = 60
 BLOCK_SIZE = 65_536
 # Before the table has a say: the share of rows of each kind, as if so many rows had been seen, ...
 PRIOR_SHARE, PRIOR_ROWS = 0.01, 50.0
+# No kind is taken to be rarer than this.
+MIN_SHARE = 0.004
 # ... and the rate of the evidence of strange cells, as if so many had been seen. Ordinary cells have a rate of 1.
 PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
 MIN_RATE, MAX_RATE = 0.03, 0.6
@@ -55,6 +57,8 @@ class CellEvidence:
     surprise_given_context: Floats
     """Minus the logarithm of the density, above the usual."""
     surprise_given_all: Floats
+    gross: Floats
+    """The evidence of a value beyond anything that its column has, whatever the context; 0 of all others."""
 
     @property
     def both(self) -> Floats:
@@ -73,6 +77,7 @@ class CellEvidence:
             self.given_all[rows],
             self.surprise_given_context[rows],
             self.surprise_given_all[rows],
+            self.gross[rows],
         )
 
 
@@ -310,12 +315,14 @@ def _evidence_of_kinds(
     found: list[Evidence] = []
     for kind in kinds:
         if kind.statistic in sum_maps:
-            found.append(sum_maps[kind.statistic](_total(sums[kind.statistic], fills[kind.statistic])))
+            of_sum = sum_maps[kind.statistic](_total(sums[kind.statistic], fills[kind.statistic]))
+            # A sum of one value is that value.
+            found.append(of_sum if value_maps else np.maximum(of_sum, cells.gross[:, 0]))
         else:
             maps = value_maps[kind.statistic]
             evidence, surprises = _value_parts(cells, kind.statistic)
             columns = [each(evidence[:, place], surprises[:, place]) for place, each in enumerate(maps)]
-            found.append(np.column_stack(columns))
+            found.append(np.maximum(np.column_stack(columns), cells.gross))
     return found
 
 
@@ -376,7 +383,9 @@ def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
             weight = beliefs[kind + 1]
             rate = (weight.sum() + PRIOR_CELLS) / ((weight * strength).sum() + PRIOR_CELLS / PRIOR_RATE)
             rates[kind] = np.clip(rate, MIN_RATE, MAX_RATE)
-    return shares, rates
+    # A kind that is rare in this table must not be overlooked for that.
+    kinds = np.maximum(shares[1:], MIN_SHARE)
+    return np.append(1.0 - kinds.sum(), kinds), rates
 
 
 def _softmax(evidence: Floats, rate: float) -> Floats:
