@@ -151,7 +151,7 @@ def test_text_that_cannot_fit_into_memory_is_not_read(tmp_path: Path, monkeypatc
     path.write_text("a,b,c\n" + "1,2,3\n" * 10_000)
     monkeypatch.setattr("paribus.io.reading.delimited.SMALL_FILE", 1000)
     monkeypatch.setattr(memory, "_limits", lambda: iter([10**6]))
-    with pytest.raises(MemoryError, match=r"reading 10,001 rows of 3 columns at once needs about 0.0 GB"):
+    with pytest.raises(MemoryError, match=r"reading 10,001 rows of 3 columns at once needs about 2 MB"):
         read(str(path))
 
 
@@ -193,7 +193,7 @@ def test_a_fit_that_cannot_fit_into_memory_is_not_begun(tmp_path: Path, monkeypa
     monkeypatch.setattr(memory, "_limits", lambda: iter([3 * 10**8]))
     code, _, err = invoke("detect", days, *ROLES)
     assert (code, err.count("\n")) == (2, 1)
-    assert "a fit to 60 rows of 6 columns of days.csv needs about 0.5 GB of memory, and this process may use" in err
+    assert "a fit to 60 rows of 6 columns of days.csv needs about 480 MB of memory, and this process may use" in err
 
 
 def test_pipes_are_bounded_like_files(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,18 +30,18 @@ def check_fits(what: str, n_bytes: float, advice: str) -> None:
     limit = memory_limit()
     if limit is not None and n_bytes > limit:
         raise MemoryError(
-            f"{what} needs about {in_gigabytes(n_bytes)} of memory, and this process may use {in_gigabytes(limit)}: "
+            f"{what} needs about {size_in_words(n_bytes)} of memory, and this process may use {size_in_words(limit)}: "
             f"{advice}"
         )
 
 
-def in_gigabytes(n_bytes: float) -> str:
+def size_in_words(n_bytes: float) -> str:
     """A size in words.
 
-    >>> in_gigabytes(2.5e9)
-    '2.5 GB'
+    >>> size_in_words(2.5e9), size_in_words(480e6)
+    ('2.5 GB', '480 MB')
     """
-    return f"{n_bytes / 1e9:,.1f} GB"
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
 
 
 def _limits() -> Iterator[int]:

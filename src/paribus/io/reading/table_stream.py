@@ -70,7 +70,9 @@ def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Not
     kept, _ = pick(raw.names, wanted)
     facts: dict[str, Facts] = {}
     n_rows = 0
-    for batch in raw.batches(replace(wanted, names=_without_types(raw, wanted, kept))):
+    untyped = _without_types(raw, wanted, kept)
+    # If there are none, there is nothing to find out.
+    for batch in raw.batches(replace(wanted, names=untyped)) if untyped else ():
         n_rows += batch.n_rows
         for name, values in batch.columns.items():
             known = facts.setdefault(name, Facts())
