@@ -18,6 +18,7 @@ from typing import Any
 from paribus.cli.streams import forget
 
 MAX_MESSAGE_LENGTH = 2000  # characters
+# What is between the user's name and the server's in a URL.
 _PASSWORD = re.compile(r"(\b[A-Za-z][\w+.-]*://[^\s:@/]*):\S*@")
 # The surrogates by which Python represents undecodable bytes of file names.
 _ODD_BYTE = re.compile("[\udc80-\udcff]")
