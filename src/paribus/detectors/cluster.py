@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -204,20 +205,43 @@ def highest(
     HighestRows
         The rows, with their results, and how many rows there are in all.
     """
+    return score_and_find(detector, frame, n_rows, keep=keep, sentences=sentences)
+
+
+def score_and_find(
+    detector: ContextualDetector,
+    frame: Any,
+    n_rows: int,
+    *,
+    keep: Sequence[str] = (),
+    sentences: bool = False,
+    out: str | None = None,
+    out_columns: Sequence[str] = (),
+    only_flagged: bool = False,
+) -> HighestRows:
+    """Finds the highest rows, as `highest` does, and writes the results for all rows, or the flagged ones, to a folder.
+
+    Rows are scored once. The folder has Parquet files of `out_columns` and the results.
+    """
     check_whole_number("n_rows", n_rows, 1)
     engine = require_engine(frame)
-    names = list(dict.fromkeys([*_roles(detector), *keep]))
+    names = list(dict.fromkeys([*_roles(detector), *keep, *out_columns]))
     scored = _scored(engine, detector, frame, names, sentences=sentences, has_tie=True)
-    table, counts = engine.highest(
-        scored,
-        n_rows,
-        ["score", TIE],
-        lambda frame: {
-            "rows": frame["label"] == frame["label"],
-            "unscored": frame["label"] == "not scored",
-            "flagged": frame["label"] == "anomaly",
-        },
-    )
+    with nullcontext(scored) if out is None else engine.cached(scored) as rows:
+        if out is not None:
+            results = [name for name in engine.names(rows) if name not in names and name != TIE]
+            chosen = rows[rows["label"] == "anomaly"] if only_flagged else rows
+            engine.write(engine.select(chosen, [*out_columns, *results]), out)
+        table, counts = engine.highest(
+            rows,
+            n_rows,
+            ["score", TIE],
+            lambda frame: {
+                "rows": frame["label"] == frame["label"],
+                "unscored": frame["label"] == "not scored",
+                "flagged": frame["label"] == "anomaly",
+            },
+        )
     found = Table(table)
     scores = found.numbers(found.find_column("score"))
     shown = [name for name in (found.names or []) if name != TIE]

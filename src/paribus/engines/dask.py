@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -154,6 +155,11 @@ class DaskEngine:
         # Computed together, so that each row is scored once.
         table, *sums = compute(frame.nlargest(n, columns=list(by)), *(each.sum() for each in wanted.values()))
         return table, dict(zip(wanted, map(int, sums), strict=True))
+
+    @contextmanager
+    def cached(self, frame: Any) -> Iterator[Any]:
+        """The frame, computed once however often it is used."""
+        yield frame.persist()
 
     def write(self, frame: Any, path: str) -> None:
         """Writes a frame to a folder of Parquet files."""

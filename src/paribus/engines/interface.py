@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 
@@ -72,6 +73,9 @@ class Engine(Protocol):
 
         And by name, the number of rows for which a condition on columns of the frame holds.
         """
+
+    def cached(self, frame: Any) -> AbstractContextManager[Any]:
+        """The frame, computed once however often it is used."""
 
     def write(self, frame: Any, path: str) -> None:
         """Writes a frame to a folder of Parquet files."""

@@ -148,17 +148,22 @@ class SparkEngine:
     ) -> tuple[Any, dict[str, int]]:
         """The rows with the highest values in some columns, and the number of rows for which conditions hold."""
         functions = import_module("pyspark.sql.functions")
-        # Each row is scored once, for both.
-        frame = frame.persist(import_module("pyspark").StorageLevel.DISK_ONLY)
-        wanted = counted(frame)
-        sums = [functions.sum(each.cast("long")).alias(name) for name, each in wanted.items()]
-        try:
+        with self.cached(frame) as rows:
+            wanted = counted(rows)
+            sums = [functions.sum(each.cast("long")).alias(name) for name, each in wanted.items()]
             with explained():
-                row = frame.agg(*sums).collect()[0]
-                table = frame.orderBy(*(frame[_quoted(name)].desc_nulls_last() for name in by)).limit(n).toArrow()
+                row = rows.agg(*sums).collect()[0]
+                table = rows.orderBy(*(rows[_quoted(name)].desc_nulls_last() for name in by)).limit(n).toArrow()
+        return table, {name: int(row[name] or 0) for name in wanted}
+
+    @contextmanager
+    def cached(self, frame: Any) -> Iterator[Any]:
+        """The frame, computed once however often it is used."""
+        frame = frame.persist(import_module("pyspark").StorageLevel.DISK_ONLY)
+        try:
+            yield frame
         finally:
             frame.unpersist()
-        return table, {name: int(row[name] or 0) for name in wanted}
 
     def write(self, frame: Any, path: str) -> None:
         """Writes a frame to a folder of Parquet files."""
@@ -168,20 +173,15 @@ class SparkEngine:
     def _collect(self, results: Any) -> Iterator[Any]:
         """The results of tasks, each in one or more rows. They are computed at once, and come here one by one."""
         functions = import_module("pyspark.sql.functions")
-        level = import_module("pyspark").StorageLevel.DISK_ONLY
-        results = results.persist(level)
-        try:
-            with explained():
-                size = results.agg(functions.sum(functions.length("data"))).collect()[0][0] or 0
-                rows = results.collect() if size <= MAX_AT_ONCE else results.toLocalIterator()
-                parts: list[bytes] = []
-                for row in rows:
-                    parts.append(bytes(row["data"]))
-                    if row["part"] < 0:
-                        yield pickle.loads(b"".join(parts))
-                        parts = []
-        finally:
-            results.unpersist()
+        with self.cached(results) as found, explained():
+            size = found.agg(functions.sum(functions.length("data"))).collect()[0][0] or 0
+            rows = found.collect() if size <= MAX_AT_ONCE else found.toLocalIterator()
+            parts: list[bytes] = []
+            for row in rows:
+                parts.append(bytes(row["data"]))
+                if row["part"] < 0:
+                    yield pickle.loads(b"".join(parts))
+                    parts = []
 
 
 def in_rows(result: Any) -> Iterator[Any]:
