@@ -15,8 +15,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from paribus import ConditionalSurprise
 from paribus.explain.known import read_known
-from tests.browser.chromium import ADVICE, find_chromium, must_have_one
+from tests.browser.chromium import ADVICE, find_chromium
 from tests.browser.test_report_in_browser import _COVERED, _PALE, wait_until
+from tests.support.apt import must_have
 from tests.support.hostile import LABEL, NAMES, hostile_table
 
 READY = "document.documentElement.dataset.ready !== undefined"
@@ -28,7 +29,7 @@ def browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
         reason = f"there is no browser to test the report in: {ADVICE}"
-        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
+        pytest.fail(reason) if must_have() else pytest.skip(reason)
     with sync_playwright() as playwright:
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
         launched = playwright.chromium.launch(executable_path=program, args=flags)

@@ -14,7 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from paribus import datasets
-from tests.browser.chromium import ADVICE, find_chromium, must_have_one
+from tests.browser.chromium import ADVICE, find_chromium
+from tests.support.apt import must_have
 from tests.support.detectors import DETECTORS, quick
 from tests.support.hostile import LABEL, NAMES, hostile_table
 
@@ -28,7 +29,7 @@ def browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
         reason = f"there is no browser to test the report in: {ADVICE}"
-        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
+        pytest.fail(reason) if must_have() else pytest.skip(reason)
     with sync_playwright() as playwright:
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
         launched = playwright.chromium.launch(executable_path=program, args=flags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -147,6 +148,8 @@ def _on_dask(address: str | None) -> Iterator[Read]:
     with loading():
         import dask.dataframe
         from distributed import Client
+    # Its workers have a log of their own.
+    logging.getLogger("distributed").setLevel(logging.ERROR)
     try:
         # Without an address, that of the environment (DASK_SCHEDULER_ADDRESS), or a cluster on this machine.
         client = Client(address)

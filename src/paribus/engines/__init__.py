@@ -13,6 +13,8 @@ def find_engine(frame: Any) -> Engine | None:
     >>> find_engine({"a": [1]}) is None
     True
     """
+    if type(frame).__module__.startswith("pyspark.pandas"):
+        raise TypeError("this is a DataFrame of pandas on Spark: pass frame.to_spark()")
     kinds = {(each.__module__.partition(".")[0], each.__name__) for each in type(frame).__mro__}
     if ("pyspark", "DataFrame") in kinds:
         from paribus.engines.spark import SparkEngine

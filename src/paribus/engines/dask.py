@@ -18,18 +18,18 @@ BATCH_SIZE = 65_536
 
 @dataclass(frozen=True)
 class DaskFile:
-    """A file on each worker, or on this machine if there are no workers."""
+    """A file on each worker, and on the machine that sent it."""
 
-    name: str
-    local: str | None
+    local: str
 
     def path(self) -> str:
-        """Where it is, on the worker that asks."""
-        if self.local is not None:
-            return self.local
-        from distributed import get_worker
+        """Where it is, on the worker that asks; without workers, where it came from."""
+        try:
+            from distributed import get_worker
 
-        return os.path.join(get_worker().local_directory, self.name)
+            return os.path.join(get_worker().local_directory, os.path.basename(self.local))
+        except (ImportError, ValueError):
+            return self.local
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,17 @@ class DaskEngine:
 
     def share(self, path: str) -> SharedFile:
         """Brings a file to all workers."""
-        if self._client is None:
-            return DaskFile(os.path.basename(path), path)
-        from paribus.engines.dask_files import FilePlugin
+        if self._client is not None:
+            from paribus.engines.dask_files import FilePlugin
 
-        with open(path, "rb") as file:
-            self._client.register_plugin(FilePlugin(os.path.basename(path), file.read()))
-        return DaskFile(os.path.basename(path), None)
+            with open(path, "rb") as file:
+                self._client.register_plugin(FilePlugin(os.path.basename(path), file.read()))
+        return DaskFile(path)
+
+    def release(self, shared: SharedFile) -> None:
+        """Lets workers and the scheduler, which has it for workers to come, forget a file."""
+        if self._client is not None and isinstance(shared, DaskFile):
+            self._client.unregister_worker_plugin(os.path.basename(shared.local))
 
     def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
         """A lazy frame of what work makes of each partition."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from distributed import WorkerPlugin
@@ -31,3 +32,8 @@ class FilePlugin(WorkerPlugin):  # type: ignore[misc]
             with open(path + ".part", "wb") as file:
                 file.write(self._data)
             os.replace(path + ".part", path)
+
+    def teardown(self, worker: Any) -> None:
+        """Removes the file. Who has it mapped keeps what was mapped."""
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(worker.local_directory, self.name))

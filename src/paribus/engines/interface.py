@@ -60,6 +60,9 @@ class Engine(Protocol):
     def share(self, path: str) -> SharedFile:
         """Brings a file to all workers, also to those that start later. It must stay where it is."""
 
+    def release(self, shared: SharedFile) -> None:
+        """Lets workers forget a file that no task needs any more, if the engine can."""
+
     def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
         """A lazy frame of what work makes of each batch: columns that are kept, and new ones of numbers and text.
 

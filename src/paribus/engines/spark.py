@@ -70,7 +70,7 @@ class SparkEngine:
         application = str(self._context.applicationId)
         if application in self._checked:
             return
-        rows = self._session.range(0, self.n_slots, 1, self.n_slots).mapInArrow(_make_probe(PACKAGES), "found string")
+        rows = self._session.range(0, self.n_slots, 1, self.n_slots).mapInArrow(make_probe(PACKAGES), "found string")
         own = own_versions()
         with explained():
             answers = {row[0] for row in rows.collect()}
@@ -123,6 +123,9 @@ class SparkEngine:
         """Lets executors fetch a file."""
         self._context.addFile(path)
         return SparkFile(os.path.basename(path))
+
+    def release(self, shared: SharedFile) -> None:
+        """Does nothing: Spark keeps files until the session ends."""
 
     def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
         """A lazy frame of what work makes of each batch."""
@@ -228,7 +231,7 @@ def last_line(text: str) -> str:
     return message if colon and kind.replace(".", "").isidentifier() else found
 
 
-def _make_probe(packages: Sequence[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def make_probe(packages: Sequence[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """A function that says which packages there are. It is sent as code, since executors may not have paribus."""
 
     def probe(batches: Iterator[Any]) -> Iterator[Any]:
