@@ -144,6 +144,8 @@ class DaskEngine:
         """Lets workers and the scheduler, which has it for workers to come, forget a file."""
         if self._client is not None and isinstance(shared, DaskFile):
             self._client.unregister_worker_plugin(os.path.basename(shared.local))
+        if isinstance(shared, DaskFile):
+            os.unlink(shared.local)
 
     def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
         """A lazy frame of what work makes of each partition."""

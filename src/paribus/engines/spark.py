@@ -125,7 +125,7 @@ class SparkEngine:
         return SparkFile(os.path.basename(path))
 
     def release(self, shared: SharedFile) -> None:
-        """Does nothing: Spark keeps files until the session ends."""
+        """Does nothing: an executor that starts later fetches all files of the session, so they must stay."""
 
     def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
         """A lazy frame of what work makes of each batch."""

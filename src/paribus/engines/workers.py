@@ -48,13 +48,11 @@ class EngineWorkers:
         """Calls `work(shared, task, n_threads)` for each task on some worker; the results in the order of tasks."""
         path = os.path.join(shared_folder(), "payload")
         write_payload(path, shared)
-        shared_path = as_shared(path, "payload")
-        handle = self.engine.share(shared_path)
+        handle = self.engine.share(as_shared(path, "payload"))
         try:
             yield from self.engine.run(SharedWork(work, handle, self.engine.threads_per_task), tasks)
         finally:
             self.engine.release(handle)
-            os.unlink(shared_path)
 
 
 @lru_cache(maxsize=1)
