@@ -73,7 +73,7 @@ def test_parts_add_up_and_nothing_depends_on_the_rest_of_the_batch(behavioral: l
         np.testing.assert_array_equal(copy.cell_p_values_, detector.cell_p_values_)
 
 
-@pytest.mark.parametrize("n_rows", [500, 3000])
+@pytest.mark.parametrize("n_rows", [500, 1500])
 def test_a_gross_value_moves_other_rows_no_more_than_an_ordinary_one(n_rows: int) -> None:
     """Tests that a value a thousand deviations off ranks first, and matters to others as much as any other change."""
     table = generated_table(n_rows, 0, "normal", 3)
@@ -130,7 +130,7 @@ def test_one_wrong_cell_among_forty_columns_is_on_top() -> None:
     table = pd.DataFrame({"x": random.normal(size=1000), "g": random.choice(list("ab"), 1000)})
     table = table.join(pd.DataFrame({f"y{i}": random.normal(size=1000) for i in range(40)}))
     table.loc[77, "y9"] = 12.0
-    detector = fit(table)
+    detector = fit(table, n_trees=4)
     assert detector.anomaly_scores_.argmax() == 77
     assert detector.kinds(table[77:78])[0] == "value"
     assert detector.partial_scores_.loc[77].idxmax() == "y9"
@@ -214,10 +214,12 @@ def test_ranges_of_counts_are_whole_numbers() -> None:
 )
 def test_few_rows_of_clean_tables_are_flagged(kind: str, n_behavioral: int) -> None:
     """Tests that of clean tables fewer than 3 in 1,000 rows are flagged; 1 in 1,000 is meant to be."""
-    shares = [
-        (fit(generated_table(2000, seed, kind, n_behavioral), n_trees=8).labels_ == -1).mean() for seed in range(4)
+    # Of 4,000 ordinary rows, 4 are meant to be flagged; more than 11 are by chance in 1 of 2,000 runs.
+    detectors = [
+        fitted(kind, seed) if n_behavioral == 1 else fit(generated_table(2000, seed, kind, n_behavioral), n_trees=8)
+        for seed in (0, 1)
     ]
-    assert np.mean(shares) < 0.003
+    assert np.mean([(detector.labels_ == -1).mean() for detector in detectors]) < 0.003
 
 
 def test_false_alarms_of_new_rows_are_as_many_as_were_asked_for() -> None:

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.atomic_files import AnyPath, check_writable
 from paribus._common.validation import check_whole_number
 from paribus.detectors.base import ContextualDetector
+from paribus.detectors.estimator import require_fitted
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.load import load
 from paribus.engines import find_engine
@@ -410,7 +410,7 @@ def _local(
 
 
 def _roles(detector: ContextualDetector) -> list[str]:
-    check_is_fitted(detector)
+    require_fitted(detector)
     view = detector.view()
     if not view.roles_by_name:
         raise ValueError("the detector was fitted by positions of columns: on a cluster they are given by name")

@@ -10,25 +10,25 @@ from typing import Any, ClassVar, Self
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.progress import Progress, reporter
 from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
 from paribus._common.workers import Workers
+from paribus.detectors.estimator import BaseEstimator, OutlierMixin, require_fitted, validate_columns
 from paribus.engines import find_engine
 from paribus.engines.interface import Engine
 from paribus.engines.sampling import DrawnFrame, sample_frame
 from paribus.engines.workers import EngineWorkers
-from paribus.explain.known import KnownEntry, confirmed_rows
+from paribus.explain.known import KnownEntry, confirmed_rows, read_known
 from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
 from paribus.methods.parameters import PAST, check_parameters
 from paribus.tables.drawing import MAX_SAMPLE
 from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.encoding import sorted_categories
 from paribus.tables.roles import column_keys, find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
@@ -73,7 +73,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> detector.view().compared_with("row")
         'the 8 rows most like it'
         """
-        check_is_fitted(self)
+        require_fitted(self)
         if self._view is None:
             self._view = FittedView.of(self._fitted, self._get_method, self._n_threads)
         return self._view
@@ -108,15 +108,17 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
         try:
             check_parameters(parameters)
+            known = read_known(fitted.known)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} is damaged: {error}") from None
         detector = cls(**parameters)
-        detector._remember(fitted, None)
+        detector._remember(fitted, None, known)
         return detector
 
     def _remember(self, fitted: Fitted, method: FittedMethod | None, known: tuple[KnownEntry, ...] = ()) -> None:
         """Sets all fitted attributes at once, except those that are computed from results that may be in a file."""
         self._known = known
+        fitted.known = [entry.fields for entry in known]
         table, roles = fitted.table, fitted.table.roles
         self.n_features_in_ = table.n_columns
         if table.names is not None:
@@ -129,7 +131,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         columns = [*self.contextual_features_, *self.behavioral_features_]
         all_codes = [*table.encoding.codes, *table.behavior_encoding.codes]
         self.categories_ = {
-            name: list(codes) for name, codes in zip(columns, all_codes, strict=False) if codes is not None
+            name: sorted_categories(codes) for name, codes in zip(columns, all_codes, strict=False) if codes is not None
         }
         self._fitted = fitted
         self._method = method
@@ -252,7 +254,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 )
 
     def _read(self, rows: Any) -> Table:
-        check_is_fitted(self)
+        require_fitted(self)
         if (engine := find_engine(rows)) is not None:
             raise TypeError(
                 f"this is a {engine.name} DataFrame, whose rows are not here: use the functions of {engine.module}"
@@ -263,7 +265,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             if isinstance(rows, Mapping):
                 require_columns(table, list(getattr(self, "feature_names_in_", [])))
             else:
-                validate_data(self, nw.to_native(rows, pass_through=True), reset=False, skip_check_array=True)
+                validate_columns(self, nw.to_native(rows, pass_through=True))
         return table
 
     def _encode(self, table: Table) -> tuple[Floats, Floats]:

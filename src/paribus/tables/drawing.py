@@ -20,7 +20,8 @@ MAX_SAMPLE = 2**21
 # Rows are counted by the first bits of their hashes, to find those that occur very often.
 N_BUCKETS = 2**22
 _SHIFT = np.uint64(64 - 22)
-# A row that would be there more than this many times in the sample occurs very often; one in so many always does.
+# A row that the sample would hold more often than this counts as very common; one that makes up more than this share of
+# the sample always does.
 COMMON = 64
 _CHUNK_SIZE = 2**20
 ALL_HASHES = np.uint64(2**64 - 1)

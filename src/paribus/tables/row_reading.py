@@ -10,7 +10,7 @@ import numpy as np
 
 from paribus._common.arrays import Floats
 from paribus.tables.roles import assign_roles
-from paribus.tables.row_hash import Hashes, hash_rows
+from paribus.tables.row_hash import Hashes, hash_names, hash_rows
 from paribus.tables.table import ColumnKey, Columns, Contexts, Table
 
 MAX_TALLIED = 10_000
@@ -137,7 +137,8 @@ class RowReader:
             table.name(position): ColumnTally.of(column, each)
             for position, column, each in zip(self.positions, columns, names, strict=True)
         }
-        return hash_rows(columns, names), tallies
+        hashed = [None if each is None else hash_names(each) for each in names]
+        return hash_rows(columns, hashed), tallies
 
     def hashes(self, table: Table) -> Hashes:
         """A hash of each row."""

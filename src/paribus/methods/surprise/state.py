@@ -156,7 +156,13 @@ def _pack_summary(whole: WholeColumn, support: ColumnSupport) -> dict[str, Any]:
         "scale": whole.scale,
         "has_all": whole.has_all,
         "limits": list(whole.limits),
-        "tails": [whole.tails.middle, *whole.tails.distances, *whole.tails.powers, whole.tails.start, whole.tails.least],
+        "tails": [
+            whole.tails.middle,
+            *whole.tails.distances,
+            *whole.tails.powers,
+            whole.tails.start,
+            whole.tails.least,
+        ],
         "support": [support.lowest, support.highest, support.resolution],
         "listed": support.values is not None,
         "decimals": support.decimals,
@@ -169,7 +175,12 @@ def _plain_number(value: Any) -> Any:
 
 def _pack_learned(learned: Learned | LearnedCategories) -> dict[str, Any]:
     if isinstance(learned, LearnedCategories):
-        return {"strength": learned.strength, "power": learned.power, "tail": _pack_tail(learned.tail)}
+        return {
+            "strength": learned.strength,
+            "power": learned.power,
+            "wrong_share": learned.wrong_share,
+            "tail": _pack_tail(learned.tail),
+        }
     trend, smoothing = None if learned.trend is None else learned.trend.trend, learned.smoothing
     return {
         "shares": learned.shares.tolist(),
@@ -339,7 +350,9 @@ def _unpack_learned_categories(stored: Any) -> LearnedCategories:
         raise DamagedError("learned is not what it should be")
     part = Fields(stored)
     power = part.get("power", lambda value: is_finite(value) and 0 < value <= MAX_POWER)
-    return LearnedCategories(_above_zero(part, "strength"), float(power), _unpack_tail(_part(part, "tail")))
+    wrong_share = part.get("wrong_share", lambda value: is_finite(value) and 0 <= value < 1)
+    tail = _unpack_tail(_part(part, "tail"))
+    return LearnedCategories(_above_zero(part, "strength"), float(power), float(wrong_share), tail)
 
 
 def _unpack_learned(
