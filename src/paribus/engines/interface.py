@@ -49,7 +49,7 @@ class Engine(Protocol):
         """The number of rows."""
 
     def in_parts(self, frame: Any, most: int) -> tuple[Any, int]:
-        """The frame in no more than so many partitions, without a shuffle, and their number."""
+        """The frame in no more than so many partitions, without a shuffle, and how many there are at most."""
 
     def gather(self, frame: Any, work: Callable[[Iterator[Any]], Any]) -> Iterator[Any]:
         """Does work on the batches of each partition, and brings the results here in the order of partitions."""

@@ -30,6 +30,9 @@ from paribus.tables.table import ColumnKey, Columns, Contexts, Table
 # A partition has about so many rows at least, if that leaves enough of them for all workers.
 PARTITION_SIZE = 2**20
 PARTITIONS_PER_SLOT = 4
+# Buckets with so many rows in a partition may hold rows that occur very often. Few others do by chance, as long as
+# partitions are few: all rows of these buckets are counted.
+MIN_CANDIDATE = 4
 # So many more rows than wanted are below the first bound, in deviations of their number.
 DEVIATIONS = 6.0
 
@@ -140,13 +143,15 @@ def sample_frame(
     if n_all == 0:
         raise ValueError("the table has no rows")
     most = max(PARTITIONS_PER_SLOT * engine.n_slots, n_all // PARTITION_SIZE)
+    often = common_count(n_all, n_rows)
+    if n_all > n_rows:
+        most = min(most, max(1, often // MIN_CANDIDATE))
     frame, n_parts = engine.in_parts(frame, most)
     if n_all <= n_rows:
         held, _, tallies = _draw(engine, frame, reader, ALL_HASHES, n_all + 1)
         every = np.repeat(np.arange(len(held)), held.counts)
         return Sample(Table(held.table).take(every), n_all, True, tallies)
     bound = _first_bound(n_all, n_rows)
-    often = common_count(n_all, n_rows)
     while True:
         # A bucket with more rows than this in all has at least its share of them in some partition.
         held, buckets, tallies = _draw(engine, frame, reader, bound, max(1, often // n_parts))

@@ -97,9 +97,8 @@ class SparkEngine:
             return int(frame.count())
 
     def in_parts(self, frame: Any, most: int) -> tuple[Any, int]:
-        """The frame in no more than so many partitions, and their number."""
-        n_parts = int(frame.rdd.getNumPartitions())
-        return (frame.coalesce(most), most) if n_parts > most else (frame, n_parts)
+        """The frame in no more than so many partitions; to count them could mean to compute it."""
+        return frame.coalesce(most), most
 
     def gather(self, frame: Any, work: Callable[[Iterator[Any]], Any]) -> Iterator[Any]:
         """Does work on the batches of each partition."""
