@@ -263,7 +263,8 @@ def write_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    made = f"{page(results)}\n\nAn estimate for clusters, from the processor time of one machine's scores:\n\n{estimate(results)}"
+    heading = "An estimate for clusters, from the processor time of one machine's scores:"
+    made = f"{page(results)}\n\n{heading}\n\n{estimate(results)}"
     PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
 
 

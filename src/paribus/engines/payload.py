@@ -20,11 +20,11 @@ def write_payload(path: str, value: Any) -> None:
     """Writes an object: its arrays apart from all else, where they can be mapped."""
     buffers: list[pickle.PickleBuffer] = []
     body = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    views = [buffer.raw() for buffer in buffers]
+    parts: list[bytes | memoryview] = [body, *(buffer.raw() for buffer in buffers)]
     with open(path, "wb") as file:
-        file.write(_SIZE.pack(len(views)))
-        file.write(b"".join(_SIZE.pack(len(each)) for each in [body, *views]))
-        for each in [body, *views]:
+        file.write(_SIZE.pack(len(buffers)))
+        file.write(b"".join(_SIZE.pack(len(each)) for each in parts))
+        for each in parts:
             file.write(bytes(-file.tell() % ALIGNMENT))
             file.write(each)
 
