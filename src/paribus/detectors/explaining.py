@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,19 @@ from paribus.detectors.estimator import require_fitted
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
-from paribus.explain.finding import N_FEATURES, Finding, brief_findings
+from paribus.explain.finding import N_FEATURES
 from paribus.explain.group import AnomalyGroup, plain_label
-from paribus.explain.known import KnownLike, read_known
+from paribus.explain.known import KnownLike, read_known, usable_rules
 from paribus.explain.view import highest
 from paribus.methods.interface import RowBatch
-from paribus.output.results import Results, ScoredRows
+from paribus.output.results import Results, ScoredRows, WholeTable
 from paribus.tables.joining import join_tables
 from paribus.tables.rows import as_one_row
 from paribus.tables.streams import TableBatches, find_batches
 from paribus.tables.table import Table
+
+# Rows of a batch that are explained at a time, which bounds the memory for their distributions.
+SENTENCES_AT_A_TIME = 500
 
 
 class ExplainingDetector(ScoringDetector):
@@ -55,7 +57,8 @@ class ExplainingDetector(ScoringDetector):
         >>> weather = datasets.load("weather")
         >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
         >>> print(detector.explain(137, n_features=1))
-        temperature 16.5 for month January, elevation 1,900 and zone inland: comparable rows have -12.7 to -8.8 (90 %).
+        temperature 16.5 where month is January, elevation 1,900 and zone inland: comparable rows have -12.7 to -8.8
+        (90 %).
         Compared with the 500 nearest rows, of which 23 count, mostly with month February or January and elevation 1,612
         to 2,070.
         """
@@ -115,8 +118,8 @@ class ExplainingDetector(ScoringDetector):
         """Finds groups of flagged rows that have the same cause.
 
         Rows belong together if the same column is off in the same way, with one and the same value or on the same side
-        of what is usual, and in the same circumstances. A group is shown if chance would not give so many rows that are
-        as strange. Rows without a group are strange each in its own way, or by chance.
+        of what is usual, and in the same circumstances. A group is shown if chance does not explain its size. Rows
+        without a group are unusual each in its own way, or by chance.
 
         Parameters
         ----------
@@ -147,6 +150,7 @@ class ExplainingDetector(ScoringDetector):
         known: KnownLike | None = None,
         labels: npt.NDArray[Any] | None = None,
         heading: str = "row",
+        whole: WholeTable | None = None,
     ) -> Results:
         """Gives the results for all rows: what `to_frame`, `groups`, `report` and the shell are made of.
 
@@ -155,11 +159,14 @@ class ExplainingDetector(ScoringDetector):
         rows : table, optional
             New rows, instead of the fitted ones.
         known : path or list of dicts, optional
-            What is known about new rows; by default what was known at fit.
+            What is known about the rows, besides what was known at the fit. Of that, rules apply to new rows as well,
+            and entries about single rows only if these have labels.
         labels : array, optional
             The labels of the rows; by default those of a pandas index, or positions.
         heading : str
             The name of the column of labels.
+        whole : WholeTable, optional
+            The table that new rows are a part of.
 
         Returns
         -------
@@ -174,8 +181,9 @@ class ExplainingDetector(ScoringDetector):
         1.0
         """
         require_fitted(self)
-        entries = self._known if known is None else read_known(known)
+        entries = () if known is None else read_known(known)
         if rows is None:
+            entries = (*entries, *self._known)
             fitted = self._fitted
             scored = ScoredRows(
                 fitted.table.original,
@@ -195,16 +203,27 @@ class ExplainingDetector(ScoringDetector):
             scores = self.method.total(judged.partial)
             p_values = self.method.p_values(scores, self.anomaly_scores_)
             own = table.labels() if labels is None else labels
+            names = [table.name(place) for place in range(table.n_columns)]
+            by_label = () if own is None else (entry for entry in self._known if entry.row is not None)
+            entries = (*entries, *by_label, *usable_rules(self._known, names))
             scored = ScoredRows(
-                table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading
+                table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading, whole
             )
         return Results(
             self.view(),
             scored,
             lambda chosen: self._explain_some(scored, chosen, N_FEATURES),
-            lambda chosen: self._find_briefly(scored, chosen),
             entries,
         )
+
+    def _sentences(self, table: Table, rows: Positions) -> npt.NDArray[np.object_]:
+        found = np.full(table.n_rows, None, dtype=object)
+        some = Table(table.take(rows)) if len(rows) else table
+        for begin in range(0, len(rows), SENTENCES_AT_A_TIME):
+            places = np.arange(begin, min(begin + SENTENCES_AT_A_TIME, len(rows)))
+            explained = self._explain_new(Table(some.take(places)), [None] * len(places), N_FEATURES)
+            found[rows[places]] = [each.sentence for each in explained]
+        return found
 
     def _explain_highest(self, batches: TableBatches, n_rows: int, n_features: int) -> list[Explanation]:
         """Explains the highest scores of a table that is not in memory."""
@@ -225,13 +244,6 @@ class ExplainingDetector(ScoringDetector):
         if best.size == 0:
             return []
         return self._explain_new(Table(join_tables(pieces, best)), [labels[place] for place in best], n_features)
-
-    def _find_briefly(self, scored: ScoredRows, chosen: Positions) -> list[Finding]:
-        behavior = scored.behavior[chosen]
-        own = self._own_values(Table(scored.table.take(chosen)))
-        with self._encoded_batch(scored.context[chosen], behavior, "Explaining") as batch:
-            said = self._get_method().find(replace(batch, is_brief=True))
-        return brief_findings(self.view(), own, chosen.tolist(), behavior, scored.scores[chosen], said)
 
     def _explain_some(self, scored: ScoredRows, chosen: Positions, n_features: int) -> list[Explanation]:
         if scored.is_fitted:

@@ -23,17 +23,24 @@ from paribus.tables.table import Table
 
 Columns: TypeAlias = Literal["none", "roles", "all"]
 COLUMNS = ("none", "roles", "all")
-# Flagged rows about which something is said; of more, those with the highest scores.
+# The maximum number of flagged rows that are explained: those with the highest scores.
 MAX_FINDINGS = 10_000
-# Of these, the ones with the highest scores are explained in full. What is said about the others does not name the rows
-# that they are compared with, which take most of the time to find.
-MAX_EXPLAINED = 1_000
 # Rows that are explained at a time, which bounds the memory for their distributions.
 BLOCK_SIZE = 500
 
 Flags = npt.NDArray[np.bool_]
 Explain: TypeAlias = Callable[[Positions], Sequence[RowExplanation]]
-FindBriefly: TypeAlias = Callable[[Positions], list[Finding]]
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """A table on a cluster, of which all flagged rows are here, and a sample of the others."""
+
+    n_rows: int
+    n_scored: int
+    n_flagged: int
+    stands_for: float
+    """The number of rows of the table that each row of the sample stands for."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +60,19 @@ class ScoredRows:
     p_values: Floats = field(repr=False)
     """The probability that an ordinary row scores as high."""
     kinds: npt.NDArray[np.object_] | None
-    """What is strange if anything is; None if the method does not tell kinds apart."""
+    """The kind of each row's verdict; None if the method has no kinds."""
     is_fitted: bool
     """Whether these are the fitted rows, rather than new ones."""
     labels: npt.NDArray[Any] | None = None
     """The labels of the rows; None for their positions."""
     heading: str = "row"
     """The name of the column of labels."""
+    whole: WholeTable | None = None
+    """The table that these rows are a part of; None if they are all there are."""
 
 
 class Results:
-    """The results for the rows of a table. What takes time is computed when it is first asked for.
+    """The results for the rows of a table. Findings and groups, which take time, are computed when they are first used.
 
     Parameters
     ----------
@@ -71,8 +80,8 @@ class Results:
         What the rows are compared with.
     rows : ScoredRows
         The rows and their scores.
-    explain, find_briefly : functions
-        Explain rows that are given by position, with their reference groups and without.
+    explain : function
+        Explains rows that are given by position.
     known : sequence of KnownEntry
         What is known about some rows.
     """
@@ -82,13 +91,11 @@ class Results:
         view: FittedView,
         rows: ScoredRows,
         explain: Explain,
-        find_briefly: FindBriefly,
         known: Sequence[KnownEntry] = (),
     ) -> None:
         self.view = view
         self.rows = rows
         self.explain = explain
-        self._find_briefly = find_briefly
         self._known = known
 
     @property
@@ -124,7 +131,9 @@ class Results:
     @property
     def expected_false_alarms(self) -> float:
         """The number of rows that would be flagged by chance, if all were ordinary."""
-        return self._flagged_share * int((~np.isnan(self.rows.scores)).sum())
+        whole = self.rows.whole
+        n_scored = int((~np.isnan(self.rows.scores)).sum()) if whole is None else whole.n_scored
+        return self._flagged_share * n_scored
 
     @property
     def _flagged_share(self) -> float:
@@ -161,15 +170,12 @@ class Results:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What is said about the rows above the threshold, known or not, in descending order of score."""
+        """The findings about rows above the threshold, known or not, in descending order of score."""
         chosen = highest(self.rows.scores, min(int(self.is_above.sum()), MAX_FINDINGS))
         found: list[Finding] = []
         for start in range(0, len(chosen), BLOCK_SIZE):
             block = chosen[start : start + BLOCK_SIZE]
-            if start < MAX_EXPLAINED:
-                found += [Finding.of(each, int(row)) for row, each in zip(block, self.explain(block), strict=True)]
-            else:
-                found += self._find_briefly(block)
+            found += [Finding.of(each, int(row)) for row, each in zip(block, self.explain(block), strict=True)]
         return found
 
     @cached_property
@@ -187,6 +193,7 @@ class Results:
             labels=rows.labels,
             times=None if time is None else rows.table.numbers(time),
             time_format=None if time is None else ColumnFormat.fit(rows.table, time, rows.table.numbers(time)),
+            stands_for=1.0 if rows.whole is None else rows.whole.stands_for,
         )
         return find_groups([each for each in self.findings if self.is_flagged[each.position]], table)
 
@@ -207,7 +214,7 @@ class Results:
         return verdict
 
     def columns(
-        self, columns: Columns = "none", *, only_flagged: bool = False, sentences: bool = True, whole: bool = True
+        self, columns: Columns = "none", *, only_flagged: bool = False, sentences: bool = True
     ) -> dict[str, npt.NDArray[Any]]:
         """The results as columns of a table.
 
@@ -220,8 +227,6 @@ class Results:
             Whether to leave out all rows but those that are flagged and not known.
         sentences : bool
             Whether to add the sentence, the leading value and the group of each flagged row, which takes time.
-        whole : bool
-            Whether these are all rows of the table; of a part of it, there are no ranks and no groups.
 
         Returns
         -------
@@ -232,19 +237,17 @@ class Results:
             rows.heading: np.arange(self.n_rows) if rows.labels is None else rows.labels,
             "score": rows.scores,
             "p_value": rows.p_values,
+            "rank": self.rank,
+            "label": self.verdicts,
         }
-        if whole:
-            found["rank"] = self.rank
-        found["label"] = self.verdicts
         if rows.kinds is not None:
             kinds = rows.kinds.astype(object)
             kinds[~self.is_above] = None
             found["kind"] = kinds
         if self.has_known:
             found |= {"known": self.marks.status, "note": self.marks.note}
-        if sentences and whole:
-            found["group"] = self.group_of
         if sentences:
+            found["group"] = self.group_of
             found |= finding_columns(self.findings, self.n_rows)
         found |= {f"partial_{name}": rows.partial[:, place] for place, name in enumerate(self.view.behavior_names)}
         if columns != "none":

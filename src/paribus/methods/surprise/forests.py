@@ -13,7 +13,7 @@ from paribus.methods.surprise.views import Bytes, ForestSettings
 from paribus.tables.encoded_table import RowNumbers
 from paribus.tables.row_hash import Hashes, mix
 
-# Where moments are context, rows are sampled in so many blocks of time.
+# If timestamps are context, rows are sampled in this many blocks of time.
 N_BLOCKS = 64
 MIN_BLOCKS = 16
 
