@@ -321,15 +321,6 @@ def test_a_given_separator(tmp_path: Path) -> None:
         read_bytes(tmp_path, CSV, text=TextOptions(separator="::"))
 
 
-def test_long_lines_are_read_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that a line of many megabytes is read, and that a longer one is an error."""
-    data = "a,b\n" + "x" * 12_000_000 + ",1\ny,2\n"
-    assert len(read_bytes(tmp_path, data).columns["a"][0]) == 12_000_000
-    monkeypatch.setattr("paribus.io.reading.text.MAX_LINE_SIZE", 10_000)
-    with pytest.raises(ValueError, match=r"t.csv, line 2: it is longer than"):
-        read_bytes(tmp_path, data)
-
-
 def test_columns_are_chosen_before_the_rows_are_read(tmp_path: Path) -> None:
     """Tests that an unknown column is reported even if the rows have errors."""
 

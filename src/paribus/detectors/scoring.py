@@ -191,7 +191,7 @@ class ScoringDetector(FittedDetector):
 
     @by_batches
     def kinds(self, rows: Any) -> npt.NDArray[np.object_]:
-        """Tells what would be strange about each row, if anything is.
+        """Names the kind of anomaly that each row would be.
 
         Parameters
         ----------

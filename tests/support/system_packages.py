@@ -1,4 +1,4 @@
-"""Installs packages of Debian for tests that need more than Python has."""
+"""Programs that tests need and pip does not have."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import shutil
 import subprocess
 
 
-def must_have() -> bool:
-    """Whether what is missing is an error: in CI, a skipped test would go unnoticed."""
+def must_have_one() -> bool:
+    """Whether a missing program is an error: in CI, a skipped test would go unnoticed."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def install(package: str) -> None:
-    """Installs a package by apt-get, as root or with a sudo that needs no password."""
+    """Installs a package of Debian by apt-get, as root or with a sudo that needs no password."""
     if shutil.which("apt-get") is None:
         return
     prefix: list[str] = []
