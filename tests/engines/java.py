@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from tests.support.system_packages import install, must_have_one
+from tests.support.system_packages import install, must_have
 
 PACKAGE = "openjdk-17-jre-headless"
 ADVICE = "install Java 17 or newer, or set JAVA_HOME"
@@ -23,7 +23,7 @@ def main() -> int:
         install(PACKAGE)
     if find_java() is not None:
         return 0
-    if must_have_one():
+    if must_have():
         print(f"There is no Java for the tests on Spark, and none can be installed: {ADVICE}.")
         return 1
     print(f"The tests on Spark will be skipped, because there is no Java: {ADVICE}.")

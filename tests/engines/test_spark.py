@@ -23,7 +23,7 @@ from paribus.engines.checks import check_versions, own_versions
 from paribus.engines.spark import make_probe
 from tests.engines.java import ADVICE, find_java
 from tests.engines.tables import BEHAVIOR, CONTEXT, N_ROWS, N_SAMPLE, qcad, shuffled, stations, surprise
-from tests.support.system_packages import must_have_one
+from tests.support.system_packages import must_have
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),
@@ -43,7 +43,7 @@ def spark() -> Iterator[Any]:
     """A session with two executors of one core each."""
     if find_java() is None:
         reason = f"Spark needs Java: {ADVICE}"
-        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
+        pytest.fail(reason) if must_have() else pytest.skip(reason)
     from pyspark import __file__ as home
     from pyspark.sql import SparkSession
 
