@@ -27,6 +27,7 @@ PACKAGES = [
     "baselines",
     "evaluation",
     "io",
+    "stream",
     "serving",
     "cli",
 ]
@@ -48,6 +49,7 @@ CPP_FOLDERS: dict[str, set[str]] = {
     "kernels": {"common"},
     "qcad": {"common", "kernels"},
     "surprise": {"common", "kernels"},
+    "stream": set(),
 }
 
 

@@ -261,6 +261,22 @@ class CategoricalColumn:
             found += [CategoryShares(each, categories.unseen) for each in all_codes]
         return found
 
+    def levels(self, asked: Asked, values: Floats, share: Floats) -> Floats:
+        """By row: the probability of categories that come before its own, and of `share` of its own; NaN if missing."""
+        missing = np.isnan(values)
+        if self._forest is None:
+            return np.where(missing, np.nan, share)
+        codes = np.where(missing, 0, values).astype(np.int64)
+        found = np.empty(len(values))
+        for row, each in enumerate(self.shares(asked)):
+            found[row] = each.probabilities[: codes[row]].sum() + share[row] * each.of(float(codes[row]))
+        return np.where(missing, np.nan, found)
+
+    def hold(self, n_threads: int) -> None:
+        """Keeps the forest in the form that few rows go down fast."""
+        if self._forest is not None:
+            self._forest.hold(n_threads)
+
     def percentiles(self, asked: Asked, n: int) -> Floats:
         """[row][n + 1]: categories have none."""
         return np.full((len(asked.rows), n + 1), np.nan)

@@ -258,16 +258,36 @@ class ConditionalColumn:
             np.repeat(np.array(smoothing.shares) / n, n),
         )
 
+    def levels(self, asked: Asked, values: Floats, share: Floats) -> Floats:
+        """By row: how much of its distribution lies below its value, not calibrated; NaN where that is missing.
+
+        Values that repeat have an interval of levels: `share`, between 0 and 1, says where in it.
+        """
+        if self._learned.smoothing is None:
+            return np.where(np.isnan(values), np.nan, share)
+        below, up_to = self._reached(asked, values)
+        return np.asarray(below + share * (up_to - below))
+
+    def hold(self, n_threads: int) -> None:
+        """Keeps the forests in the form that few rows go down fast."""
+        for view in self._views:
+            view.forest.hold(n_threads)
+
     def _find_ranges(self, asked: Asked, values: Floats) -> RangeMap:
         """What ranges hold, from some fitted rows."""
+        return RangeMap.fit(*self._reached(asked, values))
+
+    def _reached(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
+        """By row: how much of its distribution lies below a value, and up to it."""
         assert self._learned.smoothing is not None
         shape, half = self._learned.smoothing.shape, self._support.resolution / 2.0
         atoms, widths, weights = self._atoms(asked)
-        ends = [
-            student_cumulative(shape.transformed(at)[:, None], atoms, widths) @ weights
+        # Sums over atoms row by row, so that they do not depend on the rows around.
+        below, up_to = (
+            (student_cumulative(shape.transformed(at)[:, None], atoms, widths) * weights).sum(axis=1)
             for at in (values - half, values + half)
-        ]
-        return RangeMap.fit(ends[0], ends[1])
+        )
+        return below, up_to
 
 
 def find_support(values: Floats) -> ColumnSupport:

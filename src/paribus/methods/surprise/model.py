@@ -224,6 +224,24 @@ class SurpriseModel:
         values = np.ascontiguousarray(np.hstack([context, rows.behavior]))
         return Asked(values, self._table.held(rows.fitted), rows.n_threads)
 
+    def levels(self, rows: RowBatch, share: Floats) -> Floats:
+        """[row][behavioral feature]: how much of its distribution given the context lies below each value.
+
+        It is not calibrated. Where values repeat, `share` ([row][feature], between 0 and 1) says where in the interval
+        of levels of a value; NaN where a value is missing.
+        """
+        asked = self._asked(rows)
+        found = np.empty(rows.behavior.shape)
+        for feature, column in enumerate(self._given_context):
+            values = np.ascontiguousarray(rows.behavior[:, feature])
+            found[:, feature] = column.levels(asked, values, share[:, feature])
+        return found
+
+    def hold(self, n_threads: int) -> None:
+        """Keeps forests in the form that few rows go down fast: more memory, and single rows take less time."""
+        for column in self._columns:
+            column.hold(n_threads)
+
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
         asked = self._asked(rows)

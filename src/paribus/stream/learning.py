@@ -1,0 +1,31 @@
+"""How a monitor learns: some of the trees anew, or everything."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from paribus.detectors.surprise import ConditionalSurprise
+from paribus.stream.recent_rows import RecentRows
+
+
+def refit(detector: ConditionalSurprise, table: dict[str, list[Any]]) -> ConditionalSurprise | None:
+    """Fits a detector anew; None if that is not possible, or if it would judge other columns than before."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            found: ConditionalSurprise = clone(detector).fit(table)
+    except (ValueError, TypeError):
+        # Such as a column that is constant, or text where there were numbers.
+        return None
+    return found if found.behavioral_features_ == detector.behavioral_features_ else None
+
+
+def renew(
+    detector: ConditionalSurprise, recent: RecentRows, places: npt.NDArray[np.int64], generation: int, share: float
+) -> ConditionalSurprise | None:
+    return refit(detector, recent.table(places)) if len(places) >= 500 else None
