@@ -23,9 +23,3 @@ def refit(detector: ConditionalSurprise, table: dict[str, list[Any]]) -> Conditi
         # Such as a column that is constant, or text where there were numbers.
         return None
     return found if found.behavioral_features_ == detector.behavioral_features_ else None
-
-
-def renew(
-    detector: ConditionalSurprise, recent: RecentRows, places: npt.NDArray[np.int64], generation: int, share: float
-) -> ConditionalSurprise | None:
-    return refit(detector, recent.table(places)) if len(places) >= 500 else None

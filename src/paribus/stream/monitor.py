@@ -6,21 +6,25 @@ import warnings
 from collections import deque
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
 from paribus._common.arrays import Floats
+from paribus._common.atomic_files import AnyPath
 from paribus._common.validation import check_seed, check_whole_number, is_number
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.methods.interface import Judged
 from paribus.methods.null import ScoreNull
 from paribus.stream.alarms import LAW, ROW, Alarm, RowVerdict, say_row
+from paribus.stream.checkpoint import Checkpoint, DetectorBytes, read_checkpoint, write_checkpoint
 from paribus.stream.false_discoveries import OnlineDiscoveries
 from paribus.stream.history import History
-from paribus.stream.learning import refit, renew
+from paribus.stream.learning import refit
 from paribus.stream.recent_rows import RecentRows
 from paribus.stream.reference import Reference
 from paribus.stream.row_times import RowTimes
@@ -37,6 +41,10 @@ MIN_NEW_ROWS, NEW_SHARE = 200, 0.125
 # Where more than this share of the rows would be withheld, they are no anomalies.
 MAX_WITHHELD = 0.2
 N_ALARMS = 1_000
+PARAMETERS = (
+    "start_rows", "window", "half_life", "adapt_every", "learn", "protect", "fdr", "fdr_period", "alpha", "time",
+    "random_state",
+)  # fmt: skip
 
 
 class Monitor:
@@ -107,7 +115,7 @@ class Monitor:
         learn: bool = True,
         protect: bool = True,
         fdr: float = 0.1,
-        fdr_period: int = 10_000,
+        fdr_period: int = 1_000,
         alpha: float = 0.01,
         time: str | None = None,
         random_state: int = 0,
@@ -129,6 +137,9 @@ class Monitor:
         self._waiting: list[dict[str, list[Any]]] = []
         """The first rows, as long as there is nothing to judge them by."""
         self._reference: Reference | None = None
+        self._stored = DetectorBytes()
+        self.extra_: dict[str, Any] = {}
+        """What was kept with a checkpoint."""
         if hasattr(detector, "n_features_in_"):
             self._begin(detector)
 
@@ -149,8 +160,16 @@ class Monitor:
         if not hasattr(self, "_recent"):
             names = dict.fromkeys([*self._scorer.names, *self._times.names])
             self._recent = RecentRows(list(names), self.window)
+            n_fitted = detector.view().store.n_rows
+            self._numbers = np.arange(self.n_rows_ - n_fitted, self.n_rows_)
+            """By row that the detector holds: its number in the stream; those from before are negative."""
             self._remember_fitted()
         self._changed = []
+
+    @property
+    def unwatched_(self) -> list[str]:
+        """Behavior that is not watched for changes, because successive rows are too much alike for any test."""
+        return [] if self._reference is None else self._reference.unwatched
 
     def score_one(self, row: Mapping[str, Any]) -> float:
         """Scores a row, without learning from it.
@@ -348,6 +367,9 @@ class Monitor:
             by_row.setdefault(row, []).append(alarm)
         names = self._reference.names
         kinds = judged.kinds
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # Parts sum to the score, also where recent rows say that it is worth more or less.
+            parts = np.where(own[:, None] > 0, judged.partial * (scores / own)[:, None], judged.partial)
         verdicts = []
         for row in range(n_rows):
             is_odd = self._odd.is_odd(float(p_values[row]))
@@ -367,7 +389,7 @@ class Monitor:
                     is_odd,
                     bool(is_certain[row]),
                     self.learn and not withheld[row],
-                    dict(zip(names, judged.partial[row].tolist(), strict=True)),
+                    dict(zip(names, parts[row].tolist(), strict=True)),
                     tuple(alarms),
                 )
             )
@@ -398,23 +420,134 @@ class Monitor:
         if self._recent.share_withheld(latest) > MAX_WITHHELD:
             self._recent.release(latest)
         places = self._recent.places(half_life=self.half_life, seed=self.random_state)
-        renewed = renew(self.detector_, self._recent, places, self.n_adaptations_, self._step / self._n_window)
-        if renewed is not None:
-            self.detector_, self._scorer = renewed, renewed.scorer()
-            self.n_adaptations_ += 1
+        if len(places) >= MIN_NEW_ROWS:
+            self._renew(places)
         if len(self._scores) >= MIN_SCORES:
             self._null = ScoreNull.fit(np.array(self._scores))
 
+    def _renew(self, places: npt.NDArray[np.int64]) -> None:
+        """Replaces the oldest trees; all of them, if recent rows have what no tree knows."""
+        rows, numbers = self._recent.table(places), np.array(self._recent.numbers)[places]
+        seed = self.random_state * 100_003 + self.n_adaptations_
+        share = self._step / self._n_window
+        renewed = self.detector_.renewed(self._numbers, rows, numbers, share, seed)
+        if renewed is None:
+            found = refit(self.detector_, rows)
+            if found is None:
+                return
+            renewed = found, numbers
+        self.detector_, self._numbers = renewed
+        self._scorer = self.detector_.scorer()
+        self.n_adaptations_ += 1
+
     def _start_anew(self, since: int) -> bool:
         """Fits everything to the rows from a number on. Returns whether that was possible."""
-        found = refit(self.detector_, self._recent.table(self._recent.places(since)))
+        places = self._recent.places(since)
+        found = refit(self.detector_, self._recent.table(places))
         if found is None:
             return False
+        self._numbers = np.array(self._recent.numbers)[places]
         self.n_new_beginnings_ += 1
         self._scores.clear()
         self._null = None
         self._begin(found)
         return True
+
+    def save(self, path: AnyPath, *, extra: Mapping[str, Any] | None = None) -> None:
+        """Writes everything that the monitor knows to a file, for `load`. An old file is replaced as a whole.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it.
+        extra : dict, optional
+            Plain values to keep with it, such as how far a source was read.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from paribus import ConditionalSurprise, Monitor, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> monitor = Monitor(detector)
+        >>> with TemporaryDirectory() as folder:
+        ...     monitor.save(f"{folder}/monitor.state", extra={"offset": 12})
+        ...     Monitor.load(f"{folder}/monitor.state").extra_
+        {'offset': 12}
+        """
+        if self._reference is None:
+            raise ValueError(f"there is nothing to save before {self.start_rows:,} rows have come")
+        tests, arrays = self._reference.state()
+        null = self._null
+        fields = {
+            "parameters": {name: getattr(self, name) for name in PARAMETERS},
+            "n_rows": self.n_rows_,
+            "n_adaptations": self.n_adaptations_,
+            "n_new_beginnings": self.n_new_beginnings_,
+            "odd": [self._odd.n_rows, self._odd.n_odd],
+            "alarms": [alarm.to_dict() for alarm in self.alarms_],
+            "changed": [alarm.to_dict() for alarm in self._changed],
+            "null": None if null is None else [null.knots.tolist(), null.evidence.tolist(), null.scale],
+            "history": self.history_.state(),
+            "recent": [self._recent.columns, self._recent.numbers, self._recent.times, self._recent.withheld],
+            "tests": tests,
+            "extra": dict(extra or {}),
+        }
+        arrays["scores"], arrays["numbers"] = np.array(self._scores), self._numbers
+        detectors = {"detector": self.detector_, "reference": self._reference.detector}
+        write_checkpoint(path, Checkpoint(fields, arrays, detectors), self._stored)
+
+    @classmethod
+    def load(cls, path: AnyPath) -> Monitor:
+        """Reads a monitor that `save` wrote, which goes on as if it had never stopped.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Monitor
+            The monitor; `extra_` is what was kept with it.
+
+        Examples
+        --------
+        >>> from paribus import Monitor
+        >>> Monitor.load("no such file")
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
+        """
+        found = read_checkpoint(path)
+        fields = found.fields
+        try:
+            reference = found.detectors["reference"]
+            monitor = cls(clone(reference), **fields["parameters"])
+            monitor.n_new_beginnings_ = fields["n_new_beginnings"]
+            monitor.n_rows_ = fields["n_rows"]
+            monitor._begin(reference)
+            assert monitor._reference is not None
+            monitor._reference.go_on(fields["tests"], found.arrays)
+            monitor.n_adaptations_ = fields["n_adaptations"]
+            if monitor.n_adaptations_ > 0:
+                monitor.detector_ = found.detectors["detector"]
+                monitor._scorer = monitor.detector_.scorer()
+            monitor._odd.n_rows, monitor._odd.n_odd = fields["odd"]
+            monitor.alarms_.extend(Alarm(**each) for each in fields["alarms"])
+            monitor._changed = [Alarm(**each) for each in fields["changed"]]
+            if fields["null"] is not None:
+                knots, evidence, scale = fields["null"]
+                monitor._null = ScoreNull(np.array(knots), np.array(evidence), scale)
+            monitor.history_ = History.of(fields["history"])
+            recent = monitor._recent
+            recent.columns, recent.numbers, recent.times, recent.withheld = fields["recent"]
+            monitor._scores.extend(found.arrays["scores"].tolist())
+            monitor._numbers = found.arrays["numbers"].astype(np.int64)
+            monitor.extra_ = fields["extra"]
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise ValueError(f"{Path(path).name} is not a checkpoint of a monitor, or it is damaged ({error})") from None
+        return monitor
 
     def explain(self, row: Any, *, n_features: int = 3) -> Explanation:
         """Explains the score of a row by what rows are judged by now.

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target
+from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, splice_forests
 from paribus.methods.interface import CategoryShares
 from paribus.methods.surprise.calibration import LEVELS, TailMap
-from paribus.methods.surprise.views import Asked, Bytes, Features, ForestSettings
+from paribus.methods.surprise.views import Addition, Asked, Bytes, Features, ForestSettings
 
 # Beyond, the rarest categories share the last class.
 MAX_CLASSES = 64
@@ -196,7 +196,6 @@ class CategoricalColumn:
         values = np.ascontiguousarray(self._rows[:, self._column])
         if self._categories.is_constant:
             return *self.judge(asked, values), None
-        known = np.flatnonzero(~np.isnan(values))
         self._forest = Forest(
             table,
             samples,
@@ -208,6 +207,36 @@ class CategoricalColumn:
             asked.n_threads,
             lambda done: report(0.7 * done / settings.n_pairs),
         )
+        found = self._calibrate(asked, values, seed)
+        self._forest.release()
+        report(1.0)
+        return found
+
+    def renew(
+        self,
+        learned: LearnedCategories,
+        packed: list[Bytes],
+        addition: Addition,
+        table: FeatureTable,
+        asked: Asked,
+        settings: ForestSettings,
+        seed: int,
+    ) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
+        """Takes over the trees but for the oldest, which are replaced, and is calibrated again by the rows asked."""
+        values = np.ascontiguousarray(asked.rows[:, self._column])
+        if self._categories.is_constant or not packed:
+            raise ValueError("a column has become constant, or has been so far")
+        grown = Forest(
+            table, addition.added, self._target, self.features, settings.max_features, settings.min_samples_leaf, seed,
+            asked.n_threads,
+        )  # fmt: skip
+        spliced = splice_forests(packed[0], addition.n_dropped, grown.packed())
+        self._forest = Forest(addition.kinds, addition.samples, self._target, spliced)
+        return self._calibrate(asked, values, seed)
+
+    def _calibrate(self, asked: Asked, values: Floats, seed: int) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+        """Learns from fitted rows what probabilities are worth. Returns what `fit` does, for these rows."""
+        known = np.flatnonzero(~np.isnan(values))
         strength, power = self._choose(asked.take(known[:MAX_ROWS_FOR_STRENGTH]), values)
         limit = float(np.log(len(known)))
         self._learned = LearnedCategories(strength, power, TailMap(np.zeros(1), np.zeros(1), 1.0, limit))
@@ -217,8 +246,6 @@ class CategoricalColumn:
         expected = ExpectedTails.of(tails, masses)
         self._learned = LearnedCategories(strength, power, expected.map(limit))
         own = self._tails(asked, values)
-        self._forest.release()
-        report(1.0)
         # Another sequence for each column, so that they are independent of each other.
         step = np.sqrt(2.0 + 4.0 * seed % 9973)
         spread = np.modf((np.arange(len(values)) + 0.5) * step)[0]

@@ -10,7 +10,16 @@ import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.statistics import reach
-from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_evidence, column_quantiles
+from paribus._core import (
+    FeatureKinds,
+    FeatureTable,
+    Forest,
+    Samples,
+    Target,
+    column_evidence,
+    column_quantiles,
+    splice_forests,
+)
 from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
 from paribus.methods.surprise.calibration import TailMap
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
@@ -18,6 +27,7 @@ from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
 from paribus.methods.surprise.trend import Leverage, fit_trend
 from paribus.methods.surprise.views import (
     NEGLIGIBLE,
+    Addition,
     Asked,
     Bytes,
     Features,
@@ -131,26 +141,66 @@ class ConditionalColumn:
         smoothing = choose_smoothing(
             target[some], [view.atoms(asked.take(some)) for view in self._views], target[known]
         )
+        told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
+        evidence, surprises = self._calibrate(told, target, smoothing, trend)
+        for view in self._views:
+            view.forest.release()
+        return evidence, surprises, None
+
+    def _calibrate(
+        self, asked: Asked, target: Floats, smoothing: ColumnSmoothing, trend: TrendTarget | None
+    ) -> tuple[Floats, Floats]:
+        """Learns from fitted rows what the views count, and what evidence is worth. Returns both for these rows."""
+        known = np.flatnonzero(~np.isnan(target))
         min_deviations = [view.min_deviation for view in self._views]
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
-        told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
-        raw, surprises = self._look(told, target)
+        raw, surprises = self._look(asked, target)
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
         tail = TailMap.fit(raw, float(np.log(len(known))))
-        self._learned = Learned(
-            shares,
-            usual,
-            min_deviations,
-            smoothing,
-            tail,
-            self._find_ranges(asked.take(known[:MAX_ROWS_FOR_RANGES]), target[known[:MAX_ROWS_FOR_RANGES]]),
-            trend,
-        )
-        for view in self._views:
-            view.forest.release()
-        return tail(raw), mixed - usual, None
+        some = known[:MAX_ROWS_FOR_RANGES]
+        ranges = self._find_ranges(asked.take(some), target[some])
+        self._learned = Learned(shares, usual, min_deviations, smoothing, tail, ranges, trend)
+        return tail(raw), mixed - usual
+
+    def renew(
+        self,
+        learned: Learned,
+        packed: list[Bytes],
+        addition: Addition,
+        table: FeatureTable,
+        asked: Asked,
+        settings: ForestSettings,
+        seed: int,
+    ) -> tuple[Floats, Floats, None]:
+        """Takes over what was learned before, but for its oldest trees, which are replaced, and is calibrated again.
+
+        `asked` are the rows to learn from, and `packed` the forests so far. The scale of the smoothing and the trend
+        stay. Returns what `fit` does, for these rows.
+        """
+        target = np.ascontiguousarray(asked.rows[:, self._column])
+        if self.is_constant or learned.smoothing is None:
+            raise ValueError("a column has become constant, or has been so far")
+        known = np.flatnonzero(~np.isnan(target))
+        trend = None if learned.trend is None else self._moved(learned.trend, addition, asked.fitted[known])
+        self._make_views(trend)
+        for view, older in zip(self._views, packed, strict=True):
+            view.grow(table, addition.added, settings, seed, asked.n_threads, None)
+            spliced = splice_forests(older, addition.n_dropped, view.forest.packed())
+            view.open(addition.kinds, addition.samples, spliced, 0.0)
+            view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
+        return *self._calibrate(asked, target, learned.smoothing, trend), None
+
+    def _moved(self, trend: TrendTarget, addition: Addition, rows: Positions) -> TrendTarget:
+        """The same trend for a table in which rows have other numbers; its limits follow from some of these."""
+        numbers = addition.moved[trend.leverage.rows]
+        kept = numbers >= 0
+        order = np.argsort(numbers[kept])
+        leverage = Leverage(numbers[kept][order].astype(np.uint32), trend.leverage.divisors[kept][order])
+        unlimited = TrendTarget(trend.trend, leverage, (-np.inf, np.inf))
+        distances = make_target(self._rows, self._column, self._whole.limits, self.features, unlimited).values()[rows]
+        return TrendTarget(trend.trend, leverage, reach(distances))
 
     def recall(self, learned: Learned, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
         """Takes over what was learned before, and the forests that were grown."""
