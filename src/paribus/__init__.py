@@ -6,7 +6,16 @@
 
 from __future__ import annotations
 
-__all__ = ["QCAD", "ConditionalSurprise", "Monitor", "__version__", "gower_neighbors", "load", "sample_rows", "suggest_context"]
+__all__ = [
+    "QCAD",
+    "ConditionalSurprise",
+    "Monitor",
+    "__version__",
+    "gower_neighbors",
+    "load",
+    "sample_rows",
+    "suggest_context",
+]
 
 # Nothing is imported here before it is needed, not even `typing`: until the command line has installed its signal
 # handlers, an interrupt shows a traceback.

@@ -76,7 +76,9 @@ def _check(wanted: Wanted) -> None:
     """Raises an error for what cannot work, before anything is read."""
     is_database = "://" in wanted.source
     if is_database and (wanted.sql is None or wanted.key is None):
-        raise ValueError("a database needs --sql, a query with :last, and --key, the column that :last is compared with")
+        raise ValueError(
+            "a database needs --sql, a query with :last, and --key, the column that :last is compared with"
+        )
     if wanted.sql is not None and not is_database:
         raise ValueError("--sql needs the address of a database, as in sqlite:///readings.db")
     if not is_database and wanted.source != "-" and not Path(wanted.source).is_file():

@@ -93,7 +93,9 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         (1, 3)
         """
         check_is_fitted(self)
-        return RowScorer(self._fitted, self._get_method(), lambda rows: self._encode(self._read(rows)), self._n_threads())
+        return RowScorer(
+            self._fitted, self._get_method(), lambda rows: self._encode(self._read(rows)), self._n_threads()
+        )
 
     @classmethod
     def restore(cls, name: str, parameters: dict[str, Any], fitted: Fitted) -> Self:

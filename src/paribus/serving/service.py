@@ -170,7 +170,9 @@ class Scorer:
         method, names = self._detector.method, self._detector.behavioral_features_
         scores = method.total(judged.partial)
         threshold = self._detector.threshold_
-        kinds = ["" if judged.kinds is None else str(kind) for kind in (judged.kinds if judged.kinds is not None else scores)]
+        kinds = [
+            "" if judged.kinds is None else str(kind) for kind in (judged.kinds if judged.kinds is not None else scores)
+        ]
         found = []
         for score, parts, kind in zip(scores.tolist(), judged.partial.tolist(), kinds, strict=True):
             is_scored = score == score

@@ -102,8 +102,9 @@ def say_row(number: int, p_value: float, column: str, time: str | None) -> str:
 def say_law(change: Change, column: str, region: str | None, since_time: str | None) -> str:
     """The sentence about behavior that has changed.
 
-    >>> say_law(Change(0, "higher", 0, 300, 2e4), "wind", None, None)
-    'wind is higher than it was in the same circumstances, since about row 300; if nothing had changed, 1 in 20,000 streams would look as much like it.'
+    >>> print(say_law(Change(0, "higher", 0, 300, 2e4), "wind", None, None))
+    wind is higher than it was in the same circumstances, since about row 300; if nothing had changed, 1 in 20,000
+    streams would look as much like it.
     """
     where = "" if region is None else f", where {region}"
     return (
@@ -115,8 +116,9 @@ def say_law(change: Change, column: str, region: str | None, since_time: str | N
 def say_circumstances(change: Change, column: str, has_order: bool, since_time: str | None) -> str:
     """The sentence about circumstances that have shifted.
 
-    >>> say_circumstances(Change(0, "higher", 0, 300, 2e4), "elevation", True, None)
-    'The circumstances have shifted: elevation is higher than it was, since about row 300. Verdicts on rows in new circumstances are less certain.'
+    >>> print(say_circumstances(Change(0, "higher", 0, 300, 2e4), "elevation", True, None))
+    The circumstances have shifted: elevation is higher than it was, since about row 300. Verdicts on rows in new
+    circumstances are less certain.
     """
     how = _than(change.how if has_order else SHAPE)
     return (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from paribus.stream.change import Change, ChangeTests, find_strides
 from paribus.stream.randomness import uniform_rows
 from paribus.stream.surroundings import Surroundings
 
-# Fitted rows that ranks begin with. More would make the tests notice that fitted rows are never quite like new ones.
-N_FIRST = 2_000
+# Fitted rows that ranks begin with. More would make the tests notice that fitted rows are never quite like new ones,
+# and those of a small fit are not: then, the stream is compared with its own beginning.
+N_FIRST, MIN_FITTED = 2_000, 1_000
 # Successive fitted rows that tell how far apart rows are independent.
 N_SUCCESSIVE = 4_096
 # Seeds of what is drawn at random, so that nothing is drawn twice.
@@ -27,14 +27,6 @@ OF_FIRST, OF_LEVELS, OF_CONTEXT, OF_LAW, OF_CIRCUMSTANCES = range(1, 6)
 CROWDED = 2.0
 # How fast the shares of cells are forgotten, in rows.
 MEMORY_OF_CELLS = 200.0
-
-
-@dataclass
-class Watched:
-    """A column that cannot be tested, and why: said once."""
-
-    name: str
-    why: str
 
 
 class Reference:
@@ -58,7 +50,7 @@ class Reference:
         store = view.store
         self.surroundings = Surroundings(store.context(slice(None)), view.context)
         self.names = view.behavior_names
-        first = evenly(np.arange(store.n_rows), N_FIRST)
+        first = evenly(np.arange(store.n_rows if store.n_rows >= MIN_FITTED else 0), N_FIRST)
         successive = np.arange(max(0, store.n_rows - N_SUCCESSIVE), store.n_rows)
         context = store.context(first)
         of_context = self._context_levels(context, OF_FIRST)
@@ -76,6 +68,14 @@ class Reference:
         """The shares of cells of late."""
         self.shifted: Alarm | None = None
         """The alarm that circumstances have shifted, if there is one."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # It is made again from the detector.
+        return {name: value for name, value in self.__dict__.items() if name != "scorer"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.scorer = self.detector.scorer()
 
     def _fitted_levels(self, rows: npt.NDArray[np.int64]) -> Floats:
         return self.scorer.fitted_levels(rows, uniform_rows(self._seed + OF_LEVELS, 0, len(rows), len(self.names)))

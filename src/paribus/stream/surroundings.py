@@ -1,4 +1,4 @@
-"""The circumstances of rows: which part of the context a row is in, and where it lies among the rows of the reference."""
+"""The circumstances of rows: which part of the context a row is in, and where it lies in the reference."""
 
 from __future__ import annotations
 

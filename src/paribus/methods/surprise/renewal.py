@@ -40,7 +40,7 @@ def pool_rows(
     behavior: Floats,
     n_pairs: int,
 ) -> Pool:
-    """The rows of the trees that stay when the first `n_pairs` pairs go, and recent ones: bounded, however long it goes.
+    """The rows of the trees that stay when the first `n_pairs` pairs go, and recent ones.
 
     `numbers` are those of the rows of the table so far, in the caller's order; `context` and `behavior` are the
     recent rows, encoded. Raises a ValueError if a category is new, which trees have no code for.
@@ -91,9 +91,7 @@ def _join(old: EncodedTable, positions: Positions, recent: Mapping[str, list[Any
 class CombinedSamples:
     """The samples of old trees in a new table, and those of new trees after them."""
 
-    def __init__(
-        self, old: list[tuple[RowNumbers, RowNumbers]], moved: Positions, n_pairs: int, n_rows: int
-    ) -> None:
+    def __init__(self, old: list[tuple[RowNumbers, RowNumbers]], moved: Positions, n_pairs: int, n_rows: int) -> None:
         self._old, self._moved, self._n_dropped, self._n_rows = old, moved, 2 * n_pairs, n_rows
         self._places: dict[tuple[int, int], int] = {}
         self.made: list[Samples] = []
