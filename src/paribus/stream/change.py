@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus._core import update_change_tests
-from paribus.stream.bets import BETS, HOWS, PATIENCE, PAYOFFS, not_begun
+from paribus.stream.bets import BETS, HOWS, PATIENCE, PAYOFFS, SHAPE, not_begun
 from paribus.stream.randomness import uniform_rows
 
 N_BINS = 256
@@ -18,6 +18,7 @@ N_BINS = 256
 # Recent p-values that are kept.
 N_RECENT = 256
 MAX_STRIDE = 1_000
+SHAPE_WEIGHT = 0.01
 # Autocorrelations up to this are taken for none.
 MIN_CORRELATION = 0.1
 
@@ -146,7 +147,8 @@ class ChangeTests:
 
     def _describe(self, column: int) -> Change:
         evidence = float(self.evidence[column])
-        weighed = self.wealth[column] * self._shares[:, None]
+        # Level and spread are easier to understand, and are preferred unless the evidence is clearly for another shape.
+        weighed = self.wealth[column] * self._shares[:, None] * np.where(np.array(HOWS) == SHAPE, SHAPE_WEIGHT, 1.0)
         group, bet = np.unravel_index(int(weighed.argmax()), weighed.shape)
         return Change(column, HOWS[bet], int(group), int(self.begun[column, group, bet]), evidence)
 
