@@ -20,17 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from paper.markdown import header, rewrite_part, row
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from benchmarks.paper.markdown import header, rewrite_part, row
 from paribus import ConditionalSurprise, Monitor
 from paribus.evaluation import average_precision
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "streams.json"
 PAGE = HERE.parent / "docs" / "results" / "streams.md"
-N_FITTED, N_ROWS, CHANGE = 2_000, 4_000, 2_000
-N_TREES = 32
+N_FITTED, N_ROWS, CHANGE = 2_000, 3_000, 1_500
+N_TREES = 16
 SCENARIOS = ("stable", "level", "spread", "region", "slow", "context", "back again")
 Table = dict[str, Any]
 
@@ -224,18 +224,24 @@ def changes_part(results: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def other_part(results: dict[str, Any]) -> list[str]:
-    """Calibration, odd rows, and the weather."""
+def calibration_part(results: list[dict[str, Any]]) -> list[str]:
+    """The share of small p-values, with and without learning."""
     lines = header(["stream", "P(p <= 0.01), Monitor", "the same without learning"])
-    lines += [
-        row([each["stream"], f"{each['monitor']:.4f}", f"{each['static']:.4f}"]) for each in results["calibration"]
-    ]
-    lines += ["", *header(["odd rows", "average precision"])]
-    for name in dict.fromkeys(each["detector"] for each in results["odd_rows"]):
-        values = [each["precision"] for each in results["odd_rows"] if each["detector"] == name]
+    return lines + [row([each["stream"], f"{each['monitor']:.4f}", f"{each['static']:.4f}"]) for each in results]
+
+
+def odd_rows_part(results: list[dict[str, Any]]) -> list[str]:
+    """Average precision for odd rows."""
+    lines = header(["odd rows", "average precision"])
+    for name in dict.fromkeys(each["detector"] for each in results):
+        values = [each["precision"] for each in results if each["detector"] == name]
         lines.append(row([name, f"{np.mean(values):.2f}"]))
-    found = results["weather"]
-    lines += ["", f"Weather: {found['rows']:,} rows, {found['odd']} of them odd. What the monitor said of changes:", ""]
+    return lines
+
+
+def weather_part(found: dict[str, Any]) -> list[str]:
+    """What was said of the weather."""
+    lines = [f"{found['rows']:,} rows, {found['odd']} of them odd. What the monitor said of changes:", ""]
     lines += [f"- {sentence}" for sentence in found["said"]] or ["- nothing"]
     if found["unwatched"]:
         lines += ["", f"Not watched, since successive rows are too much alike: {', '.join(found['unwatched'])}."]
@@ -244,22 +250,28 @@ def other_part(results: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    """Measures everything, and writes the results."""
+    """Measures everything, or one part, and writes the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", action="store_true", help="only write the page from the results")
     parser.add_argument("--runs", type=int, default=4, help="streams of each kind")
+    parser.add_argument("--only", choices=["changes", "calibration", "odd_rows", "weather"], help="measure one part")
     given = parser.parse_args()
-    if not given.page:
-        results = {
-            "changes": list(measure_changes(given.runs)),
-            "calibration": list(measure_calibration()),
-            "odd_rows": list(measure_odd_rows()),
-            "weather": measure_weather(),
-        }
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    measures: dict[str, Callable[[], Any]] = {
+        "changes": lambda: list(measure_changes(given.runs)),
+        "calibration": lambda: list(measure_calibration()),
+        "odd_rows": lambda: list(measure_odd_rows()),
+        "weather": measure_weather,
+    }
+    for name, measure in measures.items():
+        if not given.page and given.only in (None, name):
+            found = measure()
+            results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+            RESULTS.write_text(json.dumps({**results, name: found}, indent=1) + "\n", encoding="utf-8")
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
-    rewrite_part(PAGE, "changes", changes_part(results["changes"]))
-    rewrite_part(PAGE, "others", other_part(results))
+    for name, part in (("changes", changes_part), ("calibration", calibration_part), ("odd_rows", odd_rows_part),
+                       ("weather", weather_part)):  # fmt: skip
+        if name in results:
+            rewrite_part(PAGE, name, part(results[name]))
 
 
 if __name__ == "__main__":

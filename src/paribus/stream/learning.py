@@ -93,6 +93,8 @@ class LearningMonitor:
         self._scorer = detector.scorer()
         self._reference = Reference(detector, self.alpha, self.random_state * 1_000 + self.n_new_beginnings_ * 10)
         self._times = RowTimes(detector, self.time)
+        if isinstance(self.window, timedelta) and not self._times.names:
+            raise ValueError("a window of time needs to know the time of rows: name its column with time")
         if not hasattr(self, "_recent"):
             names = dict.fromkeys([*self._scorer.names, *self._times.names])
             self._recent = RecentRows(list(names), self.window)

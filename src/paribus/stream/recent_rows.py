@@ -65,10 +65,11 @@ class RecentRows:
         self._cut(max(0, len(self.numbers) - self.n_most))
         if isinstance(self._window, timedelta) and self.numbers:
             times = np.array(self.times)
-            now = float(np.nanmedian(times[-N_FOR_NOW:])) if not np.isnan(times[-N_FOR_NOW:]).all() else np.nan
-            # Rows may come late: one is forgotten when all before it are, too.
-            late = times < now - self._window / MICROSECOND
-            self._cut(int(np.argmin(late)) if not late.all() else len(times))
+            last = times[-N_FOR_NOW:][~np.isnan(times[-N_FOR_NOW:])]
+            if last.size:
+                # Rows may come late: one is forgotten when all before it are, too. Without a time it goes with these.
+                stays = times >= float(np.median(last)) - self._window / MICROSECOND
+                self._cut(int(np.argmax(stays)) if stays.any() else len(times))
 
     def release(self, since: int) -> None:
         """Withholds no row from a number on any longer."""
