@@ -125,6 +125,18 @@ def test_a_category_that_is_new_becomes_usual():
     assert "new" in monitor.detector_.categories_["k"]
 
 
+def test_older_rows_count_less_with_a_half_life():
+    """Tests that half of the rows that are a half-life old are drawn, and that those of the fit count until then."""
+    recent = RecentRows(["v"], 4000)
+    recent.add({"v": [0] * 4000}, -2000, np.full(4000, np.nan), np.zeros(4000, dtype=bool))
+    assert len(recent.places()) == 4000
+    drawn = recent.places(half_life=1000)
+    ages = 3999 - drawn
+    for n_half_lives in range(3):
+        share = ((ages >= 1000 * n_half_lives) & (ages < 1000 * (n_half_lives + 1))).mean() * len(drawn) / 1000
+        assert abs(share - 0.72 / 2**n_half_lives) < 0.06
+
+
 def test_windows_of_time_survive_clocks_that_jump():
     """Tests that rows leave a window of time when they are old, and not because one clock was wrong."""
     recent = RecentRows(["v"], timedelta(hours=1))
@@ -132,8 +144,9 @@ def test_windows_of_time_survive_clocks_that_jump():
     minutes[100] = 1e15
     recent.add({"v": list(range(120))}, 0, minutes, np.zeros(120, dtype=bool))
     recent.trim()
-    assert recent.numbers[0] == 59
-    assert len(recent) == 61
+    # By the median of the last 31 rows it is minute 105.
+    assert recent.numbers[0] == 45
+    assert len(recent) == 75
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,8 @@ class LearningMonitor:
                 return
             # What was withheld since then is what is usual now.
             self._recent.release(since)
-            if self._start_anew(since if is_law else 0):
+            # Where only circumstances are new, what was known before is still true.
+            if self._start_anew(since if is_law else None):
                 return
         latest = self.n_rows_ - self._step
         if self._recent.share_withheld(latest) > MAX_WITHHELD:
@@ -248,8 +249,8 @@ class LearningMonitor:
         self._scorer = self.detector_.scorer()
         self.n_adaptations_ += 1
 
-    def _start_anew(self, since: int) -> bool:
-        """Fits everything to the rows from a number on. Returns whether that was possible."""
+    def _start_anew(self, since: int | None) -> bool:
+        """Fits everything to the rows from a number on, or to all. Returns whether that was possible."""
         places = self._recent.places(since)
         found = refit(self.detector_, self._recent.table(places))
         if found is None:

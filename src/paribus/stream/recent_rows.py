@@ -17,6 +17,8 @@ MAX_ROWS = 65_536
 # What time it is, is the median of so many rows: one clock that jumps does not empty the window.
 N_FOR_NOW = 31
 MICROSECOND = timedelta(microseconds=1)
+# Rows from before the stream have negative numbers.
+OFFSET = 2**40
 
 
 class RecentRows:
@@ -87,16 +89,19 @@ class RecentRows:
         part = self.withheld[len(self.withheld) - self.count(since) :]
         return float(np.mean(part)) if part else 0.0
 
-    def places(self, since: int = 0, half_life: float | None = None, seed: int = 0) -> npt.NDArray[np.int64]:
-        """The places of rows to learn from, oldest first.
+    def places(self, since: int | None = None, half_life: float | None = None, seed: int = 0) -> npt.NDArray[np.int64]:
+        """The places of rows to learn from, oldest first; all of them, or those from a number on.
 
         With a `half_life`, in rows, older rows are drawn less often: half as often per half-life.
         """
         numbers = np.array(self.numbers, dtype=np.int64)
-        chosen = (numbers >= since) & ~np.array(self.withheld, dtype=bool)
+        chosen = ~np.array(self.withheld, dtype=bool)
+        if since is not None:
+            chosen &= numbers >= since
         if half_life is not None and numbers.size:
-            keep = np.concatenate([uniform_rows(seed, int(each), 1, 1)[0] for each in numbers])
-            chosen &= keep <= 0.5 ** ((numbers[-1] - numbers) / half_life)
+            # The same number is drawn for a row each time, so that it goes once and for all.
+            drawn = uniform_rows(seed, int(numbers[0]) + OFFSET, int(numbers[-1] - numbers[0]) + 1, 1)[:, 0]
+            chosen &= drawn[numbers - numbers[0]] <= 0.5 ** ((numbers[-1] - numbers) / half_life)
         return np.flatnonzero(chosen)
 
     def table(self, places: npt.NDArray[np.int64]) -> dict[str, list[Any]]:
