@@ -222,7 +222,11 @@ class CategoricalColumn:
         settings: ForestSettings,
         seed: int,
     ) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
-        """Takes over the trees but for the oldest, which are replaced, and is calibrated again by the rows asked."""
+        """Takes over the trees but for the oldest, which are replaced, and is calibrated again by the recent rows.
+
+        `asked` are all rows of the table. Returns what `fit` does, for the recent rows.
+        """
+        asked = asked.take(addition.recent)
         values = np.ascontiguousarray(asked.rows[:, self._column])
         if self._categories.is_constant or not packed:
             raise ValueError("a column has become constant, or has been so far")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,11 @@ from paribus._core import (
     Target,
     column_evidence,
     column_quantiles,
+    second_means,
     splice_forests,
 )
 from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
-from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.surprise.calibration import NO_LIMIT, STEPS_PER_NAT, CellCalibration, TailMap, evidence_levels
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
 from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
 from paribus.methods.surprise.trend import Leverage, fit_trend
@@ -49,6 +50,8 @@ N_ROUNDS = 50
 # Columns of no more distinct values have these listed.
 MAX_LISTED_VALUES = 2_000
 MAX_DECIMALS = 6
+# The mean evidence of the fitted values is 1 where these are calibrated, and less where they repeat.
+MIN_USUAL = 0.05
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Learned:
     """By forest."""
     smoothing: ColumnSmoothing | None
     """None for a constant column."""
-    tail: TailMap | None
+    calibration: CellCalibration | None
     ranges: RangeMap
     trend: TrendTarget | None
 
@@ -141,28 +144,45 @@ class ConditionalColumn:
         smoothing = choose_smoothing(
             target[some], [view.atoms(asked.take(some)) for view in self._views], target[known]
         )
-        told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
-        evidence, surprises = self._calibrate(told, target, smoothing, trend)
+        told = replace(asked, tick=ticker(len(self._views), len(asked.rows), 2))
+        evidence, surprises = self._learn(told, target, known, smoothing, trend)
         for view in self._views:
             view.forest.release()
         return evidence, surprises, None
 
-    def _calibrate(
-        self, asked: Asked, target: Floats, smoothing: ColumnSmoothing, trend: TrendTarget | None
+    def _learn(
+        self, asked: Asked, target: Floats, known: Positions, smoothing: ColumnSmoothing, trend: TrendTarget | None
     ) -> tuple[Floats, Floats]:
-        """Learns from fitted rows what the views count, and what evidence is worth. Returns both for these rows."""
-        known = np.flatnonzero(~np.isnan(target))
+        """Learns what the views count, and what evidence is worth, from some rows that have a value, `known`.
+
+        `asked` are all rows of the table. Returns the evidence and the surprise of all of them.
+        """
         min_deviations = [view.min_deviation for view in self._views]
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
-        raw, surprises = self._look(asked, target)
+        raw, surprises, _ = self._look(asked, target)
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
-        tail = TailMap.fit(raw, float(np.log(len(known))))
+        calibration, around = self._calibrate(asked, raw, known)
         some = known[:MAX_ROWS_FOR_RANGES]
         ranges = self._find_ranges(asked.take(some), target[some])
-        self._learned = Learned(shares, usual, min_deviations, smoothing, tail, ranges, trend)
-        return tail(raw), mixed - usual
+        self._learned = Learned(shares, usual, min_deviations, smoothing, calibration, ranges, trend)
+        return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around))
+
+    def _calibrate(self, asked: Asked, raw: Floats, known: Positions) -> tuple[CellCalibration, Floats]:
+        """Learns what evidence is worth. Returns also the mean evidence around each fitted row."""
+        overall = TailMap.fit(raw[known], NO_LIMIT)
+        evidence = overall(raw)
+        levels = evidence_levels(evidence)
+        for view in self._views:
+            view.forest.set_second_target(levels)
+        forests = [view.forest for view in self._views]
+        around = second_means(forests, asked.rows, asked.fitted, asked.n_threads) / STEPS_PER_NAT
+        # Where most values are one and the same, the median row is easier than usual.
+        usual = max(float(np.median(around[known])), float(around[known].mean()), MIN_USUAL)
+        calibration = CellCalibration(overall, usual, overall, levels)
+        final = TailMap.fit((evidence / calibration.factors(around))[known], float(np.log(len(known))))
+        return replace(calibration, final=final), around
 
     def renew(
         self,
@@ -176,21 +196,22 @@ class ConditionalColumn:
     ) -> tuple[Floats, Floats, None]:
         """Takes over what was learned before, but for its oldest trees, which are replaced, and is calibrated again.
 
-        `asked` are the rows to learn from, and `packed` the forests so far. The scale of the smoothing and the trend
-        stay. Returns what `fit` does, for these rows.
+        `asked` are all rows of the table, and `packed` the forests so far. The scale of the smoothing and the trend
+        stay. Returns what `fit` does, for the recent rows.
         """
-        target = np.ascontiguousarray(asked.rows[:, self._column])
+        target = np.ascontiguousarray(self._rows[:, self._column])
         if self.is_constant or learned.smoothing is None:
             raise ValueError("a column has become constant, or has been so far")
-        known = np.flatnonzero(~np.isnan(target))
-        trend = None if learned.trend is None else self._moved(learned.trend, addition, asked.fitted[known])
+        known = addition.recent[~np.isnan(target[addition.recent])]
+        trend = None if learned.trend is None else self._moved(learned.trend, addition, known)
         self._make_views(trend)
         for view, older in zip(self._views, packed, strict=True):
             view.grow(table, addition.added, settings, seed, asked.n_threads, None)
             spliced = splice_forests(older, addition.n_dropped, view.forest.packed())
             view.open(addition.kinds, addition.samples, spliced, 0.0)
             view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
-        return *self._calibrate(asked, target, learned.smoothing, trend), None
+        evidence, surprises = self._learn(asked, target, known, learned.smoothing, trend)
+        return evidence[addition.recent], surprises[addition.recent], None
 
     def _moved(self, trend: TrendTarget, addition: Addition, rows: Positions) -> TrendTarget:
         """The same trend for a table in which rows have other numbers; its limits follow from some of these."""
@@ -208,8 +229,10 @@ class ConditionalColumn:
         if self.is_constant:
             return
         self._make_views(learned.trend)
+        assert learned.calibration is not None
         for view, forest, min_deviation in zip(self._views, packed, learned.min_deviations, strict=True):
             view.open(kinds, samples, forest, min_deviation)
+            view.forest.set_second_target(learned.calibration.levels)
 
     @property
     def packed(self) -> list[Bytes]:
@@ -219,11 +242,12 @@ class ConditionalColumn:
     def judge(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
         """The calibrated evidence of values, and their surprise above the usual, in nats; NaN where one is missing."""
         learned = self._learned
-        if learned.tail is None:
+        if learned.calibration is None:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
-        raw, surprises = self._look(asked, values)
-        return learned.tail(raw), mix(surprises, learned.shares) - learned.usual
+        raw, surprises, around = self._look(asked, values)
+        surprise = mix(surprises, learned.shares) - learned.usual
+        return learned.calibration(raw, around), _lessened(surprise, learned.calibration.factors(around))
 
     def densities(self, asked: Asked) -> list[Density]:
         """The distribution of each row."""
@@ -276,14 +300,17 @@ class ConditionalColumn:
             target = make_target(self._rows, self._column, limits, self.features, trend)
             self._views.append(ForestView(target, self.features, has_trend=True))
 
-    def _look(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
-        """Evidence before calibration, and minus the logarithm of the density: [view][row], the whole column first."""
+    def _look(self, asked: Asked, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Evidence before calibration, surprises, and the mean evidence around each row.
+
+        Surprises are minus the logarithm of the density: [view][row], the whole column first.
+        """
         smoothing = self._learned.smoothing
         assert smoothing is not None
-        raw, surprises = column_evidence(
+        raw, surprises, around = column_evidence(
             self._smooth_views(asked), smoothing.core, asked.rows, asked.fitted, values, asked.n_threads, asked.tick
         )
-        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T])
+        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T]), around / STEPS_PER_NAT
 
     def _smooth_views(self, asked: Asked) -> list[tuple[Forest, Floats | None, float, float, float]]:
         smoothing = self._learned.smoothing
@@ -351,6 +378,11 @@ def find_support(values: Floats) -> ColumnSupport:
         return ColumnSupport(lowest, highest, resolution, distinct)
     decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
     return ColumnSupport(lowest, highest, resolution, None, decimals)
+
+
+def _lessened(surprises: Floats, factors: Floats) -> Floats:
+    """Surprises above the usual, where values are so many times as hard to predict."""
+    return np.where(surprises > 0, surprises / factors, surprises)
 
 
 def fit_shares(surprises: Floats) -> Floats:

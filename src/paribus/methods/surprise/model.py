@@ -125,8 +125,9 @@ class SurpriseModel:
                 spread[place] = to_learn
         if tick is not None:
             tick(n_rows)
-        cells = self._cells(evidence, surprises)
-        self._verdict = Verdict.fit(cells, self._spread_cells(evidence, surprises, spread))
+        gross = self._gross(self._rows[:, self._n_contextual :])
+        cells = self._cells(evidence, surprises, gross)
+        self._verdict = Verdict.fit(cells, self._spread_cells(evidence, surprises, gross, spread))
         forests = StoredForests(
             self._index.order(),
             table.kinds().bins(),
@@ -180,8 +181,8 @@ class SurpriseModel:
         model._take_over(table, state.settings, index, state.ranges, summaries, state.others)
         features = FeatureTable(model._rows, model._categorical)
         check_bins(state.forests.bins, features.kinds().bins())
-        asked = Asked(model._rows[recent], recent, n_threads)
-        originals, keys = find_originals(index.find_all()), row_keys(table.row_hashes())
+        asked = Asked(model._rows, index.find_all(), n_threads)
+        originals, keys = find_originals(asked.fitted), row_keys(table.row_hashes())
         draws = SampleDraws(originals, keys, seed, n_threads, model._blocks())
         combined = CombinedSamples(state.forests.samples, moved, n_pairs, table.n_rows)
         evidence, surprises = (np.empty((len(recent), len(model._columns))) for _ in range(2))
@@ -191,7 +192,7 @@ class SurpriseModel:
             target = np.where(some, model._rows[:, model._n_contextual + place % model._n_behavioral], np.nan)
             drawn = draws.drawn[draws.of(target, settings)]
             samples = combined.of(state.forests.sample_of[place], drawn)
-            addition = Addition(2 * n_pairs, drawn, samples, features.kinds(), moved)
+            addition = Addition(2 * n_pairs, drawn, samples, features.kinds(), recent, moved)
             packed = state.forests.packed[place]
             # Both follow from the kind of the feature.
             evidence[:, place], surprises[:, place], to_learn = column.renew(
@@ -260,17 +261,26 @@ class SurpriseModel:
             evidence[:, place], surprises[:, place] = column.judge(asked, values)
             if rows.tick is not None:
                 rows.tick(n_rows * (place + 1) // len(self._columns))
-        return self._cells(evidence, surprises)
+        return self._cells(evidence, surprises, self._gross(rows.behavior))
 
-    def _cells(self, evidence: Floats, surprises: Floats) -> CellEvidence:
+    def _gross(self, behavior: Floats) -> Floats:
+        """The evidence of values that are beyond anything that their columns have: [row][behavioral feature]."""
+        found = np.zeros(behavior.shape)
+        for feature, summary in enumerate(self._summaries):
+            if not isinstance(summary, Categories) and not summary[0].is_constant:
+                found[:, feature] = summary[0].tails.evidence(behavior[:, feature])
+        return found
+
+    def _cells(self, evidence: Floats, surprises: Floats, gross: Floats) -> CellEvidence:
         """The evidence of all cells, from that of each column given the context, and then given all: [row][column]."""
         n = self._n_behavioral
+        alone = np.maximum(evidence[:, :n], gross)
         if not self._given_all:
-            return CellEvidence(evidence, evidence, surprises, surprises)
-        return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
+            return CellEvidence(alone, alone, surprises, surprises, gross)
+        return CellEvidence(alone, np.maximum(evidence[:, n:], gross), surprises[:, :n], surprises[:, n:], gross)
 
     def _spread_cells(
-        self, evidence: Floats, surprises: Floats, spread: dict[int, tuple[Floats, Floats]]
+        self, evidence: Floats, surprises: Floats, gross: Floats, spread: dict[int, tuple[Floats, Floats]]
     ) -> CellEvidence | None:
         """The cells with those of categories spread evenly; None if there are none."""
         if not spread:
@@ -278,7 +288,7 @@ class SurpriseModel:
         evidence, surprises = evidence.copy(), surprises.copy()
         for place, each in spread.items():
             evidence[:, place], surprises[:, place] = each
-        return self._cells(evidence, surprises)
+        return self._cells(evidence, surprises, gross)
 
     def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
         """What is said of cells, in the order of `rows`."""
