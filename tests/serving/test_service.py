@@ -106,6 +106,28 @@ def test_rows_that_come_together_are_scored_together_and_too_many_are_refused():
     assert (metrics.n_refused, metrics.n_waiting) == (10, 0)
 
 
+def test_a_bug_does_not_keep_later_requests_waiting(capsys):
+    """Tests that requests after an unexpected error are answered."""
+
+    def work(jobs):
+        if jobs[0].rows == ["bad"]:
+            raise RuntimeError("unexpected")
+        return [job.rows for job in jobs]
+
+    async def run():
+        queue = Queue(work, Limits(), Metrics())
+        task = asyncio.create_task(queue.run())
+        with pytest.raises(RefusedError):
+            await queue.ask(["bad"])
+        found = await queue.ask(["good"])
+        task.cancel()
+        queue.close()
+        return found
+
+    assert asyncio.run(run()) == ["good"]
+    assert "RuntimeError: unexpected" in capsys.readouterr().err
+
+
 def test_one_bad_request_does_not_spoil_the_others():
     """Tests that requests that are scored together each have their own answer."""
     rows = make_rows(33, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +103,12 @@ class Queue:
                 n_rows += together[-1].weight
             if not self._jobs:
                 self._has_come.clear()
-            answers = await loop.run_in_executor(self._thread, self._work, together)
+            try:
+                answers = await loop.run_in_executor(self._thread, self._work, together)
+            except Exception:
+                # A bug must not keep everybody waiting: it is reported, and the next requests are answered.
+                traceback.print_exc()
+                answers = [RefusedError(500, "an error that is not yours")] * len(together)
             self._n_waiting -= n_rows
             self._metrics.n_waiting = self._n_waiting
             for job, answer in zip(together, answers, strict=True):
@@ -147,8 +153,8 @@ class Scorer:
                 for place in spans:
                     answers[place] = self.work([jobs[place]])[0]
                 return answers
-            found, answers = [], [RefusedError(422, str(error)) if place in spans else answers[place] for place in
-                                  range(len(jobs))]  # fmt: skip
+            for place in spans:
+                answers[place] = RefusedError(422, str(error))
             return answers
         for place, span in spans.items():
             answers[place] = found[span]
@@ -170,9 +176,7 @@ class Scorer:
         method, names = self._detector.method, self._detector.behavioral_features_
         scores = method.total(judged.partial)
         threshold = self._detector.threshold_
-        kinds = [
-            "" if judged.kinds is None else str(kind) for kind in (judged.kinds if judged.kinds is not None else scores)
-        ]
+        kinds = [""] * len(scores) if judged.kinds is None else [str(kind) for kind in judged.kinds]
         found = []
         for score, parts, kind in zip(scores.tolist(), judged.partial.tolist(), kinds, strict=True):
             is_scored = score == score

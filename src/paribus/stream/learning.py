@@ -169,7 +169,7 @@ class LearningMonitor:
         times = self._times.of(columns)
         texts = self._times.texts(times)
         changes, is_certain = self._reference.update(context, behavior, first, texts)
-        withheld = np.nan_to_num(p_values, nan=1.0) < self.detector_.false_alarms if self.protect else np.zeros(n_rows)
+        withheld = self.protect & (np.nan_to_num(p_values, nan=1.0) < self.detector_.false_alarms)
         by_row: dict[int, list[Alarm]] = {}
         for row, alarm in changes:
             by_row.setdefault(row, []).append(alarm)
@@ -206,7 +206,7 @@ class LearningMonitor:
         self.history_.add(first, verdicts, self._reference.law.evidence, self._reference.circumstances.evidence)
         if self.learn:
             self._scores.extend((own[~np.isnan(own)] * NATS_PER_DIGIT).tolist())
-            self._recent.add(columns, first, times, withheld.astype(bool))
+            self._recent.add(columns, first, times, withheld)
             if self.n_rows_ % self._step == 0:
                 self._adapt()
         return verdicts

@@ -89,7 +89,8 @@ class LineReader:
                     rest = b""
                 yield lines
         finally:
-            os.close(descriptor) if descriptor else None
+            if descriptor != 0:
+                os.close(descriptor)
 
     def _is_replaced(self, descriptor: int) -> bool:
         assert self._path is not None

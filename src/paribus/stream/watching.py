@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from paribus._common.text import clipped
 from paribus.stream.alarms import RowVerdict
@@ -110,14 +110,13 @@ class Watch:
         self.counts = Counts()
         self.is_stopped = False
         self._n_unsaved, self._saved_at = 0, time.monotonic()
+        self._out: BinaryIO = sys.stdout.buffer
 
     def run(self) -> None:
         """Watches until the source ends, or `is_stopped` is set."""
         if self._wanted.out is not None:
             self._out = open(self._wanted.out, "ab")  # noqa: SIM115
             self._out.truncate(self._place.written)
-        else:
-            self._out = sys.stdout.buffer
         try:
             for rows in self._rows():
                 self._judge(rows)
