@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -113,6 +113,16 @@ class LearningMonitor:
         self._stored = DetectorBytes()
         if self._reference is not None:
             self._scorer = self.detector_.scorer()
+
+    @classmethod
+    def _resume(
+        cls, reference: ConditionalSurprise, parameters: dict[str, Any], n_rows: int, n_new_beginnings: int
+    ) -> Self:
+        """A monitor that began with a reference after some rows, before what came since is taken over."""
+        monitor = cls(clone(reference), **parameters)
+        monitor.n_rows_, monitor.n_new_beginnings_ = n_rows, n_new_beginnings
+        monitor._begin(reference)
+        return monitor
 
     def _update_table(self, table: Table) -> list[RowVerdict]:
         """Judges and learns the rows of a table."""

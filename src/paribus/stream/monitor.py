@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from paribus._common.arrays import Floats
 from paribus._common.atomic_files import AnyPath
@@ -352,11 +351,8 @@ class Monitor(LearningMonitor):
         found = read_checkpoint(path)
         fields = found.fields
         try:
-            reference = found.detectors["reference"]
-            monitor = cls(clone(reference), **fields["parameters"])
-            monitor.n_new_beginnings_ = fields["n_new_beginnings"]
-            monitor.n_rows_ = fields["n_rows"]
-            monitor._begin(reference)
+            counts = fields["n_rows"], fields["n_new_beginnings"]
+            monitor = cls._resume(found.detectors["reference"], fields["parameters"], *counts)
             assert monitor._reference is not None
             monitor._reference.go_on(fields["tests"], found.arrays)
             monitor.n_adaptations_ = fields["n_adaptations"]
