@@ -123,6 +123,11 @@ class Forest:
         Keeps the form that rows go down fast, for who asks again and again about few rows.
         """
 
+    def set_second_target(self, values: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Something else that is known of the fitted rows, whose mean in the leaves of a row is wanted.
+        """
+
     def deviations(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """The mean absolute deviation of the target in each row's distribution."""
 
@@ -155,9 +160,14 @@ class Smoothing:
     def slopes(self, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """The derivative of that scale at some values."""
 
-def column_evidence(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
+def column_evidence(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
-    Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; and minus the logarithm of its density in each view, [row][view]. A view is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.
+    Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.
+    """
+
+def second_means(forests: Sequence[Forest], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+    """
+    The mean of the second target over the leaves of each row, in all forests.
     """
 
 def update_change_tests(strides: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], payoffs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], patience: float, limit: float, counts: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], wealth: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], begun: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], n_in_group: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], recent: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], is_over: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], n_before: int, levels: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], random: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], number: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
