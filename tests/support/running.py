@@ -32,6 +32,11 @@ for_each_method = pytest.mark.parametrize("method", QUICK_OPTIONS)
 """Runs a test once for each method; the test's argument `method` is its name on the command line."""
 
 
+def _inherited() -> dict[str, str]:
+    """Variables of this process that commands need, too."""
+    return {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
+
+
 def run(
     *arguments: object, cwd: Path, stdin: bytes | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
@@ -42,7 +47,7 @@ def run(
         input=stdin,
         capture_output=True,
         timeout=120,
-        env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"} | environment,
+        env={"HOME": "/", "LANG": "C.UTF-8", **_inherited(), **environment},
     )
     return subprocess.CompletedProcess(result.args, result.returncode, result.stdout.decode(), result.stderr.decode())
 
@@ -50,6 +55,26 @@ def run(
 def invoke(*arguments: object) -> tuple[int, str, str]:
     """Runs the command in this process, which is faster."""
     out, err = io.StringIO(), io.StringIO()
+    return _invoke(arguments, out, err), out.getvalue(), err.getvalue()
+
+
+class Terminal(io.StringIO):
+    """A stream that claims to be a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def invoke_in_terminal(*arguments: object, columns: int) -> str:
+    """Runs the command in this process as on a terminal, and returns what is shown there."""
+    terminal = Terminal()
+    environment = {"TERM": "xterm-256color", "COLUMNS": str(columns)}
+    with mock.patch.dict(os.environ, environment):
+        assert _invoke(arguments, terminal, terminal) == 0, terminal.getvalue()
+    return terminal.getvalue()
+
+
+def _invoke(arguments: tuple[object, ...], out: io.StringIO, err: io.StringIO) -> int:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         with (
@@ -62,7 +87,7 @@ def invoke(*arguments: object) -> tuple[int, str, str]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return int(caught.value.code or 0), out.getvalue(), err.getvalue()
+    return int(caught.value.code or 0)
 
 
 def write_table(path: Path, n: int = 300) -> Path:
@@ -94,7 +119,7 @@ def in_terminal(*arguments: object, cwd: Path, **environment: str) -> str:
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env={"PATH": os.environ["PATH"], "TERM": "xterm-256color", "COLUMNS": "90", "LANG": "C.UTF-8"} | environment,
+        env={"TERM": "xterm-256color", "COLUMNS": "90", "LANG": "C.UTF-8", **_inherited(), **environment},
     )
     os.close(theirs)
     shown = b""

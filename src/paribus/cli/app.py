@@ -423,8 +423,8 @@ def _exit_for_broken_pipe() -> NoReturn:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, MemoryError):
-        return "there is not enough memory for this table"
+    if isinstance(error, MemoryError) and not str(error):
+        return "there is not enough memory for this table: add --memory to read it in batches, or choose fewer columns"
     if isinstance(error, OSError) and error.errno == errno.EBADF:
         return "it is closed"
     if isinstance(error, OSError) and error.errno is not None:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus._common.progress import reporter
+from paribus._common.text import listed, plain
 from paribus.cli.columns import ChosenColumns
 from paribus.cli.delivery import check_whole, columns_of
 from paribus.cli.delivery_options import Columns, Delivery
-from paribus.cli.large import is_large, sample_size
+from paribus.cli.large import check_fit, is_large, sample_size
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.signals import loading
@@ -31,6 +32,9 @@ from paribus.tables.table import NamedRows
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
     from paribus.output.results import Results
+
+# Columns that a note lists.
+MAX_LISTED = 12
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ def fit_table(
         table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
+    check_fit(table.name, table.n_rows, len(table.columns))
     if out is not None:
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
         behavior = chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])]
@@ -98,9 +103,18 @@ def fit_table(
     labels, heading = row_labels(table, roles.id)
     with warnings_as_notes():
         detector.fit(table.columns if labels is None else NamedRows(table.columns, labels), known=known)
+    if chosen.behavioral is None and not chosen.contexts:
+        _note_behavior(detector)
     # What follows is quick, and a progress bar would only flicker.
     detector.set_params(progress=False)
     return FittedTable(detector, table, labels, heading, detector.fit_seconds_, stream)
+
+
+def _note_behavior(detector: ContextualDetector) -> None:
+    """Says what is judged where nobody has said it."""
+    names = [plain(name) for name in detector.behavioral_features_]
+    shown = names if len(names) <= MAX_LISTED else [*names[: MAX_LISTED - 1], f"{len(names) - MAX_LISTED + 1} more"]
+    note(f"without --behavior, every other numeric column is judged: {listed(shown, 'and')}")
 
 
 def _sample(
@@ -108,6 +122,7 @@ def _sample(
 ) -> tuple[ReadTable, TableStream | None]:
     """The rows to fit, and the stream if they are not all."""
     n_rows = sample_size(memory, len(stream.names))
+    check_fit(stream.name, min(n_rows, stream.n_rows), len(stream.names))
     if wanted is not None and stream.n_rows > n_rows:
         check_whole(wanted, f"{stream.n_rows:,} are too many for it here", f"a table of up to {n_rows:,} rows")
     with loading():

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paribus._common.arrays import Positions
+from paribus._common.memory import check_fits, memory_limit
 from paribus._common.progress import reporter
 from paribus.cli.delivery_options import Columns, Delivery
 from paribus.cli.options import Source
+from paribus.explain.finding import Finding, finding_columns
 from paribus.io.reading import TableStream
 from paribus.io.writing import append_columns
 from paribus.io.writing.options import WriteOptions
 from paribus.output.frame import RowScores
+from paribus.output.results import MAX_FINDINGS
 from paribus.tables.rows import unnamed
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ MIN_SAMPLE = 10_000
 # What a table takes in memory, in bytes, for each byte of its file: text becomes Python objects first.
 EXPANSION = {".parquet": 12.0, ".gz": 60.0}
 TEXT_EXPANSION = 15.0
-# The share of the machine's memory that a table may take before it is read in batches.
+# The share of the memory of this process that a table may take before it is read in batches.
 MAX_SHARE = 0.5
 
 
@@ -51,7 +55,7 @@ def parse_memory(text: str | None) -> int | None:
 
 
 def sample_size(memory: int | None, n_columns: int) -> int:
-    """How many rows of so many columns a fit may hold.
+    """The maximum number of rows of a fit with this many columns.
 
     >>> sample_size(None, 10), sample_size(2 * 10**9, 10)
     (2097152, 1376256)
@@ -73,11 +77,17 @@ def is_large(source: Source, memory: int | None) -> bool:
     """Whether a table is read in batches: with --memory, or if its file is likely to be too large for this machine."""
     if memory is not None:
         return True
-    try:
-        available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return False
-    return _expected_size(source.file) > MAX_SHARE * available
+    available = memory_limit()
+    return available is not None and _expected_size(source.file) > MAX_SHARE * available
+
+
+def check_fit(name: str, n_rows: int, n_columns: int) -> None:
+    """Raises an error if a fit to so many rows cannot fit into memory."""
+    check_fits(
+        f"a fit to {n_rows:,} rows of {n_columns:,} columns of {name}",
+        BASE + (BYTES_PER_COLUMN + float(BYTES_PER_VALUE) * n_rows) * n_columns,
+        "add --memory to fit a sample of the rows, or choose fewer columns",
+    )
 
 
 def _expected_size(path: str) -> float:
@@ -141,7 +151,8 @@ def score_stream(
     heading = "row" if id is None else "id"
     found = ScoredRows(detector.threshold_, wanted.top, heading)
     parts = [f"partial_{name}" for name in detector.behavioral_features_]
-    names = [heading, "score", "p_value", "label", "kind", *parts]
+    # Ranks and groups are not among them: they need all rows at once.
+    names = [heading, "score", "p_value", "label", "kind", *finding_columns([], 0), *parts]
     roles = {*detector.contextual_features_, *detector.view().behavior_columns}
     kept = [name for name in stream.names if wanted.columns is Columns.ALL or name in roles]
     original = [] if wanted.columns is Columns.NONE else kept
@@ -151,6 +162,7 @@ def score_stream(
         if wanted.out is None
         else append_columns(wanted.out, _free_names(names, original), WriteOptions(table=wanted.out_table))
     )
+    n_explained = 0
     with writing as append, reporter(wants_bar, stream.n_rows, "Scoring") as tick:
         for columns in stream.batches():
             results = detector.score_batch(columns)
@@ -163,12 +175,26 @@ def score_stream(
                 labels = np.array(own, dtype=object)
             found.add(columns, results["score"], labels)
             if append is not None:
+                is_flagged = results["label"] == "anomaly"
+                flagged = np.flatnonzero(is_flagged)[: MAX_FINDINGS - n_explained]
+                n_explained += len(flagged)
+                results = {**results, **_findings(detector, columns, flagged, len(is_flagged))}
                 rows = [labels, *(results[name] for name in names[1:]), *(columns[name] for name in original)]
-                keep = results["label"] == "anomaly" if wanted.only_flagged else slice(None)
+                keep = is_flagged if wanted.only_flagged else slice(None)
                 append({name: each[keep] for name, each in zip(_free_names(names, original), rows, strict=True)})
             if tick is not None:
                 tick(found.n_rows)
     return found
+
+
+def _findings(detector: ContextualDetector, columns: dict[str, Any], flagged: Positions, n_rows: int) -> dict[str, Any]:
+    """The sentence and the leading value of each flagged row of a batch; empty for the others."""
+    findings = []
+    if len(flagged):
+        rows = {name: values[flagged] for name, values in columns.items()}
+        explanations = detector.explain_all(len(flagged), rows=rows)
+        findings = [Finding.of(each, int(flagged[each.row])) for each in explanations]
+    return finding_columns(findings, n_rows)
 
 
 def _free_names(results: list[str], original: list[str]) -> list[str]:

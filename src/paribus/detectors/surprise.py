@@ -7,13 +7,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector
+from paribus.detectors.estimator import random_numbers, require_fitted
 from paribus.detectors.fitted_detector import new_rows, rows_to_exclude, warn_unscored
 from paribus.explain.known import KnownLike, read_known
 from paribus.methods import surprise
@@ -207,7 +206,7 @@ class ConditionalSurprise(ContextualDetector):
         excluded = rows_to_exclude(entries, table)
         learned = table.without_behavior(excluded)
         n_rows = table.n_rows
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = int(random_numbers(self.random_state).randint(2**31))
         by_past = self.reference == PAST
         settings = SurpriseSettings(
             self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed, by_past
@@ -270,7 +269,7 @@ class ConditionalSurprise(ContextualDetector):
         >>> found.anomaly_score(weather.table).shape
         (2000,)
         """
-        check_is_fitted(self)
+        require_fitted(self)
         start = time.perf_counter()
         state, threads = self._fitted.state, resolve_n_jobs(self.n_jobs)
         assert isinstance(state, SurpriseState)

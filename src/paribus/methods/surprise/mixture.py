@@ -22,7 +22,14 @@ from paribus._core import (
     splice_forests,
 )
 from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
-from paribus.methods.surprise.calibration import NO_LIMIT, STEPS_PER_NAT, CellCalibration, TailMap, evidence_levels
+from paribus.methods.surprise.calibration import (
+    NO_LIMIT,
+    PRIOR_LEAVES,
+    STEPS_PER_NAT,
+    CellCalibration,
+    TailMap,
+    evidence_levels,
+)
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
 from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
 from paribus.methods.surprise.trend import Leverage, fit_trend
@@ -145,13 +152,19 @@ class ConditionalColumn:
             target[some], [view.atoms(asked.take(some)) for view in self._views], target[known]
         )
         told = replace(asked, tick=ticker(len(self._views), len(asked.rows), 2))
-        evidence, surprises = self._learn(told, target, known, smoothing, trend)
+        evidence, surprises = self._learn(told, target, known, smoothing, trend, settings.n_pairs)
         for view in self._views:
             view.forest.release()
         return evidence, surprises, None
 
     def _learn(
-        self, asked: Asked, target: Floats, known: Positions, smoothing: ColumnSmoothing, trend: TrendTarget | None
+        self,
+        asked: Asked,
+        target: Floats,
+        known: Positions,
+        smoothing: ColumnSmoothing,
+        trend: TrendTarget | None,
+        n_pairs: int,
     ) -> tuple[Floats, Floats]:
         """Learns what the views count, and what evidence is worth, from some rows that have a value, `known`.
 
@@ -163,13 +176,13 @@ class ConditionalColumn:
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
-        calibration, around = self._calibrate(asked, raw, known)
+        calibration, around = self._calibrate(asked, raw, known, n_pairs)
         some = known[:MAX_ROWS_FOR_RANGES]
         ranges = self._find_ranges(asked.take(some), target[some])
         self._learned = Learned(shares, usual, min_deviations, smoothing, calibration, ranges, trend)
         return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around))
 
-    def _calibrate(self, asked: Asked, raw: Floats, known: Positions) -> tuple[CellCalibration, Floats]:
+    def _calibrate(self, asked: Asked, raw: Floats, known: Positions, n_pairs: int) -> tuple[CellCalibration, Floats]:
         """Learns what evidence is worth. Returns also the mean evidence around each fitted row."""
         overall = TailMap.fit(raw[known], NO_LIMIT)
         evidence = overall(raw)
@@ -180,7 +193,8 @@ class ConditionalColumn:
         around = second_means(forests, asked.rows, asked.fitted, asked.n_threads) / STEPS_PER_NAT
         # Where most values are one and the same, the median row is easier than usual.
         usual = max(float(np.median(around[known])), float(around[known].mean()), MIN_USUAL)
-        calibration = CellCalibration(overall, usual, overall, levels)
+        n_leaves = n_pairs * len(self._views)
+        calibration = CellCalibration(overall, usual, n_leaves / (n_leaves + PRIOR_LEAVES), overall, levels)
         final = TailMap.fit((evidence / calibration.factors(around))[known], float(np.log(len(known))))
         return replace(calibration, final=final), around
 
@@ -210,7 +224,7 @@ class ConditionalColumn:
             spliced = splice_forests(older, addition.n_dropped, view.forest.packed())
             view.open(addition.kinds, addition.samples, spliced, 0.0)
             view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
-        evidence, surprises = self._learn(asked, target, known, learned.smoothing, trend)
+        evidence, surprises = self._learn(asked, target, known, learned.smoothing, trend, addition.n_pairs)
         return evidence[addition.recent], surprises[addition.recent], None
 
     def _moved(self, trend: TrendTarget, addition: Addition, rows: Positions) -> TrendTarget:

@@ -192,7 +192,7 @@ class SurpriseModel:
             target = np.where(some, model._rows[:, model._n_contextual + place % model._n_behavioral], np.nan)
             drawn = draws.drawn[draws.of(target, settings)]
             samples = combined.of(state.forests.sample_of[place], drawn)
-            addition = Addition(2 * n_pairs, drawn, samples, features.kinds(), recent, moved)
+            addition = Addition(state.settings.n_pairs, 2 * n_pairs, drawn, samples, features.kinds(), recent, moved)
             packed = state.forests.packed[place]
             # Both follow from the kind of the feature.
             evidence[:, place], surprises[:, place], to_learn = column.renew(
@@ -371,9 +371,6 @@ class SurpriseModel:
             weights[row] = 1.0 / self._n_reference
         return positions, distances, weights
 
-    def _no_groups(self, n_rows: int) -> tuple[Positions, Floats, Floats]:
-        return np.empty((n_rows, 0), dtype=np.int64), np.empty((n_rows, 0)), np.empty((n_rows, self._n_behavioral, 0))
-
     def _distances(self, context: Floats, chosen: Positions) -> Floats:
         """Gower's, as in QCAD: the mean over the features that both rows have."""
         others = self._context[chosen]
@@ -405,7 +402,7 @@ class SurpriseModel:
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
         percentiles = np.stack([each.percentiles(asked, N_QUANTILES) for each in self._given_context], axis=1)
-        positions, distances, weights = self._groups(asked) if not rows.is_brief else self._no_groups(len(asked.rows))
+        positions, distances, weights = self._groups(asked)
         neighbors = self._table.given(positions)
         counts = (positions >= 0).sum(axis=1)
         findings = []

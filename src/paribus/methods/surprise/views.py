@@ -44,6 +44,8 @@ class ForestSettings:
 class Addition:
     """New pairs of trees, which replace the oldest ones."""
 
+    n_pairs: int
+    """The number of pairs of trees in all."""
     n_dropped: int
     """The number of trees that are dropped."""
     added: Samples

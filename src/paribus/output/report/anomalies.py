@@ -104,11 +104,11 @@ class Anomaly:
     """The position of the leading feature among the behavioral features."""
     sentence: str
     rarity: str
-    """How many ordinary rows would be as strange."""
+    """How many ordinary rows are as unusual, in words."""
     kind: str | None
-    """What is strange, as the method calls it."""
+    """The kind of verdict, as the method calls it."""
     kind_words: str
-    """What is strange, in words; empty if the method does not tell kinds apart."""
+    """The kind of verdict in words; empty if the method has no kinds."""
     group: int
     """The number of the group; 0 for none."""
     warnings: tuple[str, ...]
