@@ -138,6 +138,7 @@ def test_json_lines_and_parquet_give_the_same_table(tmp_path: Path, monkeypatch:
     [
         (b"", "t.csv is empty"),
         (b"\n\n", "t.csv is empty"),
+        (b'""\n" "\n', "t.csv is empty"),
         (b"a,b\n", "t.csv: there are no rows"),
         (b"a,b\n1,2\n3\n", "t.csv, line 3: it has 1 value and the first line 2, with commas between them"),
         (b'a,b\n"1\n1",2\n3,4,5\n', "t.csv, line 4: it has 3 values and the first line 2"),

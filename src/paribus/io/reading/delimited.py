@@ -101,7 +101,10 @@ class _Layout:
             separator = "\t" if is_tabbed and has_tabs else find_separator(sample)
             if is_tabbed and not has_tabs:
                 note(f"{name}: there are no tabs in it, so values are separated at {_shown(separator)}")
-        _, first = next(_records(name, iter(sample), separator, text.limits))
+        _, first = next(_records(name, iter(sample), separator, text.limits), (0, []))
+        if not first:
+            # Lines of nothing but quotes and spaces.
+            raise ValueError(f"{name} is empty")
         text.limits.check_columns(name, len(first))
         if has_header is None:
             has_header = looks_like_names(first)
