@@ -22,6 +22,7 @@ from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
 from paribus.methods.parameters import check_parameters
+from paribus.methods.teaching import EvidenceShares
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
@@ -50,6 +51,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     _n_outside: int
     """Rows outside of the fitted time that were scored since the last warning."""
     _method: FittedMethod | None
+    _evidence: EvidenceShares | None
+    """What the scores of the fitted rows are made of, once answers were given."""
 
     def view(self) -> FittedView:
         """Gives read access to the fitted detector, for pictures and reports.
@@ -127,6 +130,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         }
         self._fitted = fitted
         self._method = method
+        self._evidence = None
         self._view = None
         self._n_outside = 0
         self.threshold_ = fitted.threshold
@@ -242,7 +246,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         # Both are rebuilt on demand.
         state: dict[str, Any] = super().__getstate__()
-        return state | {"_method": None, "_view": None} if "_method" in state else state
+        return state | {"_method": None, "_view": None, "_evidence": None} if "_method" in state else state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

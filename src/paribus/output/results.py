@@ -122,6 +122,11 @@ class Results:
         return bool(self._known)
 
     @property
+    def entries(self) -> Sequence[KnownEntry]:
+        """The list of known rows."""
+        return self._known
+
+    @property
     def expected_false_alarms(self) -> float:
         """The number of rows that would be flagged by chance, if all were ordinary."""
         return self._flagged_share * int((~np.isnan(self.rows.scores)).sum())
@@ -145,6 +150,10 @@ class Results:
         names = [self.name(row) for row in range(self.n_rows)] if any(e.row is not None for e in self._known) else []
         is_about_usual = any(entry.rule is not None and entry.rule.on_usual for entry in self._known)
         return mark(self._known, self.rows.table, names, self.findings if is_about_usual else ())
+
+    def find_briefly(self, chosen: Positions) -> list[Finding]:
+        """What is said about rows that are given by position, without the rows that they are compared with."""
+        return self._find_briefly(chosen)
 
     def highest(self, n: int) -> Positions:
         """The positions of the n highest scores of rows that are not known, in descending order of score."""
