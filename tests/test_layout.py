@@ -28,6 +28,7 @@ PACKAGES = [
     "evaluation",
     "io",
     "serving",
+    "explore",
     "cli",
 ]
 """From the bottom up: a module may import from its own package and from those before it."""
@@ -36,7 +37,7 @@ ENGINE = "paribus._core"
 DOORS = {"paribus", "paribus.__main__"}
 """What users import or run: these may import anything, and nothing needs to import them."""
 
-LIBRARIES = {"paribus.evaluation.statistics", "paribus.serving", "paribus.serving.security"}
+LIBRARIES = {"paribus.evaluation.statistics"}
 """Modules that only users and benchmarks/ import."""
 
 FOREIGN_PRIVATES = {"os._exit", "pool._processes"}

@@ -230,6 +230,37 @@ def score(
 
 
 @app.command()
+def explore(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="A table, or a model saved by `paribus fit`.  [default: choose in the page]"
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="The file of answers.  [default: NAME.known.csv beside the table]"),
+    ] = None,
+    port: Annotated[int, typer.Option(metavar="N", help="The port to listen at; 0 for any that is free.")] = 0,
+    n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
+) -> None:
+    """Look at a table in the browser, ask why rows are unusual, and teach the detector.
+
+    The page is served to this machine only. What you decide is kept in a file that --known of other commands takes.
+    Ctrl-C stops it.
+
+    \b
+    paribus explore
+    paribus explore days.csv
+    paribus explore days.paribus --known known.csv
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import exploring
+    exploring.explore(file, known, port, n_jobs, browser)
+
+
+@app.command()
 def show(model: Model, as_json: AsJson = False) -> None:
     """Show what a saved model was fitted to, and how well it is calibrated.
 
