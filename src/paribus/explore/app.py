@@ -87,7 +87,7 @@ def _share(session: Session) -> str:
     job = session.progress()
     if job is None:
         return ""
-    return f"{job['what']}{'' if job['share'] is None else round(100 * job['share'])}"
+    return f"{job['what']}{'' if job['share'] is None else int(100 * job['share'])}"
 
 
 def _endpoint(session: Session, work: Work) -> Callable[[Request], Awaitable[Response]]:
