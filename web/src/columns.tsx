@@ -25,7 +25,7 @@ function Histogram({ column }: { column: ColumnSummary }) {
     const width = 120 / counts.length;
     return (
       <div class="histogram">
-        <svg viewBox="0 0 120 34" role="img" aria-label={`Distribution from ${low} to ${high}`}>
+        <svg viewBox="0 0 120 34" preserveAspectRatio="none" role="img" aria-label={`Distribution from ${low} to ${high}`}>
           {counts.map((n, place) => (
             <rect key={place} x={place * width} width={width * 0.9} y={34 - (32 * n) / top - (n ? 1 : 0)} height={(32 * n) / top + (n ? 1 : 0)} />
           ))}

@@ -126,8 +126,10 @@ export function Map() {
   const [axes, setAxes] = useState<[string, string] | null>(null);
   const behavior = result.behavior.filter((each) => names.includes(each));
   const steps = [...(now.advice?.columns ?? [])].filter((each) => each.place).sort((a, b) => a.place! - b.place!);
-  const telling = steps.map((each) => each.name).find((each) => result.context.includes(each)) ?? result.context[0];
-  const [x, y] = axes && axes.every((each) => names.includes(each)) ? axes : [telling, behavior[0]];
+  const telling = [...steps.map((each) => each.name), ...result.context].filter((each) => result.context.includes(each));
+  // Numbers make the better axis.
+  const across = telling.find((each) => now.columns.some((column) => column.name === each && column.histogram)) ?? telling[0];
+  const [x, y] = axes && axes.every((each) => names.includes(each)) ? axes : [across, behavior[0]];
   const [found, setFound] = useState<ScoreMap | null>(null);
   const [frame, setFrame] = useState<Frame>({ width: 480, height: 260 });
   const [brush, setBrush] = useState<[number, number, number, number] | null>(null);

@@ -126,7 +126,7 @@ export function RowPanel() {
       </div>
       {row.around && <Around row={row} />}
       <h3>Comparable rows</h3>
-      <p class="muted">{row.comparable.group} The ones that count most:</p>
+      <p class="muted">{row.comparable.group}; the ones that count most:</p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Comparable rows">
         <table class="small">
           <thead>

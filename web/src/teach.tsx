@@ -151,15 +151,15 @@ export function Answers() {
         {!!taught?.n_answers && (
           <>
             <p class="muted">
-              How the odds that a row is of interest change with what is strange about it. Without answers nothing changes; a few
-              answers are a hint, many are a rule.
+              How the odds that a row is of interest change with what is strange about it: × 1 before there are answers, less for what
+              was a false alarm, more for what was real. One answer is a hint, ten are a rule.
             </p>
             <table class="weights">
               <thead>
                 <tr>
                   <th scope="col">Evidence from</th>
                   <th scope="col">given</th>
-                  <th scope="col">weight</th>
+                  <th scope="col">odds</th>
                   <th scope="col">
                     <span class="unseen">picture</span>
                   </th>

@@ -32,7 +32,5 @@ export function size(bytes: number): string {
 }
 
 export function weightWords(weight: number): string {
-  if (weight > 1.05) return `${weight.toFixed(1)} × the odds`;
-  if (weight < 0.95) return `1/${(1 / weight).toFixed(1)} of the odds`;
-  return "no change";
+  return Math.abs(Math.log(weight)) < 0.05 ? "no change" : `× ${weight.toFixed(2)}`;
 }

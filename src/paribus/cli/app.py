@@ -81,6 +81,9 @@ def detect(
     roles: options.RoleOptions,
     wanted: delivery_options.Delivery,
     memory: Memory = None,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Rank rows by what the answers in the file of --known teach.")
+    ] = False,
     *,
     parameters: dict[str, Any],
 ) -> int:
@@ -99,7 +102,7 @@ def detect(
     """  # noqa: D301
     with loading():
         from paribus.cli import commands
-    return commands.detect(source, roles, wanted, memory, parameters)
+    return commands.detect(source, roles, wanted, memory, learn, parameters)
 
 
 @app.command()
