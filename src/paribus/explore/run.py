@@ -27,26 +27,17 @@ def run(
     folder = Folder(Path.cwd() if file is None else file.resolve().parent)
     session = Session(folder, known, n_jobs)
     token = new_token()
-    with _listen(port) as listener:
-        chosen = listener.getsockname()[1]
-        guard = Guard(token, local_hosts(chosen), PUBLIC)
-        config = uvicorn.Config(
-            create_app(session, guard),
-            log_level="error",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            timeout_graceful_shutdown=GRACE,
-        )
+    with listen(port) as listener:
+        server = make_server(session, listener, token)
         if file is not None:
             session.open(file.resolve())
-        address = f"http://{LOOPBACK}:{chosen}/#{token}"
+        address = f"http://{LOOPBACK}:{listener.getsockname()[1]}/#{token}"
         note(f"the explorer is at {address} (Ctrl-C stops it)")
         if opens_browser:
             # Opening may wait for the browser.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
-            uvicorn.Server(config).run(sockets=[listener])
+            server.run(sockets=[listener])
         except KeyboardInterrupt:
             # Ctrl-C is how it is meant to end.
             pass
@@ -58,7 +49,22 @@ def run(
         note("stopped")
 
 
-def _listen(port: int) -> socket.socket:
+def make_server(session: Session, listener: socket.socket, token: str) -> uvicorn.Server:
+    """A server that answers at a socket those who have the token."""
+    guard = Guard(token, local_hosts(listener.getsockname()[1]), PUBLIC)
+    return uvicorn.Server(
+        uvicorn.Config(
+            create_app(session, guard),
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            timeout_graceful_shutdown=GRACE,
+        )
+    )
+
+
+def listen(port: int) -> socket.socket:
     """A socket of the loopback interface: no other machine can reach it."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
