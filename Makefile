@@ -42,7 +42,7 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs format stubs sanitize bench calibration experiments wheel clean
+.PHONY: help demo test lint docs format stubs web sanitize bench calibration experiments wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,9 @@ format: $(VENV)/.installed-lint  ## bring all sources into the project's style
 
 stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 	$(BIN)/python -m nanobind.stubgen -q -m paribus._core -o src/paribus/_core.pyi
+
+web:  ## rebuild the explorer's page from web/ (needs Node.js; what it makes is committed)
+	cd web && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check && npm run --silent build
 
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
