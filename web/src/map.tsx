@@ -198,7 +198,7 @@ export function Map() {
           ref={canvas}
           role="img"
           style={{ width: `${frame.width}px`, height: `${frame.height}px` }}
-          aria-label={found ? `${count(found.n, "row")} by ${x} and ${y}; ${count(found.listed.length, "listed row")} marked` : "Map"}
+          aria-label={found ? `${count(found.n, "row")} by ${found.x.name} and ${found.y.name}; ${count(found.listed.length, "listed row")} marked` : "Map"}
           onPointerDown={(event) => {
             event.currentTarget.setPointerCapture(event.pointerId);
             const [a, b] = at(event);
