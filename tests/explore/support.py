@@ -20,7 +20,7 @@ ROLES = {"stone": "id", "carat": "context", "cut": "context", "x": "behavior", "
 QUICK = {"n_trees": 16}
 
 
-def write_stones(path: Path, n: int = 500, n_zero: int = 12) -> Path:
+def write_stones(path: Path, n: int = 500, n_zero: int = 6) -> Path:
     """A table of stones whose sizes follow their weight, some with a size of 0; and some that are too wide."""
     random = np.random.default_rng(0)
     carat = random.uniform(0.3, 2.0, n)
@@ -54,9 +54,9 @@ class Explorer:
         guard = Guard(TOKEN, local_hosts(80), PUBLIC)
         self.client = Client(create_app(self.session, guard), "http://127.0.0.1", {"authorization": f"Bearer {TOKEN}"})
 
-    def ask(self, path: str, status: int = 200, **fields: Any) -> Any:
+    def ask(self, path: str, code: int = 200, /, **fields: Any) -> Any:
         answer = self.client.post(f"/api/{path}", json=fields)
-        assert answer.status_code == status, answer.text
+        assert answer.status_code == code, answer.text
         return answer.json()
 
     def error(self, path: str, **fields: Any) -> str:

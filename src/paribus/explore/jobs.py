@@ -7,6 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 
+STARTS = frozenset(["a", "all", "an", "at", "cannot", "choose", "column", "no", "row", "rows", "the", "there", "these"])
+"""First words of sentences that are no names."""
+
+
 class CancelledError(Exception):
     """The user cancelled the work."""
 
@@ -85,4 +89,7 @@ def sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror.lower()}"
     text = text or type(error).__name__
-    return text[0].upper() + text[1:] + ("" if text.endswith((".", "?", "…")) else ".")
+    # The name of a file or a column stays as it is.
+    start = text.split(maxsplit=1)[0]
+    text = text[0].upper() + text[1:] if start in STARTS else text
+    return text + ("" if text.endswith((".", "?", "…")) else ".")
