@@ -519,6 +519,14 @@ public:
     const paribus::PackedForest &packed_forest() const { return *forest_; }
     void release() { grown_.reset(); }
 
+    /// From now on the packed form is used, which knows the second target.
+    void set_second_target(const Input<std::uint8_t, 1> &values) {
+        require(values.shape(0) == samples_->n_rows(), "values: one per row of the table");
+        second_target_ = values;
+        open();
+        grown_.reset();
+    }
+
     /// The forest in the form that suits so many rows.
     std::shared_ptr<const paribus::LeafFinder> get(std::size_t n_rows, std::size_t n_threads) const {
         if (grown_) return grown_;
@@ -611,14 +619,17 @@ public:
 
 private:
     void open() {
-        forest_ = std::make_shared<paribus::PackedForest>(*kinds_, *samples_, *target_.get(), packed_.data(),
-                                                          packed_.shape(0));
+        const auto opened = std::make_shared<paribus::PackedForest>(*kinds_, *samples_, *target_.get(), packed_.data(),
+                                                                    packed_.shape(0));
+        if (second_target_) opened->set_second_target(second_target_->data());
+        forest_ = opened;
     }
 
     std::shared_ptr<const paribus::FeatureKinds> kinds_;
     std::shared_ptr<const paribus::TreeSamples> samples_;
     Target target_;
     Input<std::uint8_t, 1> packed_;
+    std::optional<Input<std::uint8_t, 1>> second_target_;
     std::shared_ptr<const paribus::PackedForest> forest_;
     std::shared_ptr<const paribus::TableForest> grown_;
 };
@@ -660,7 +671,7 @@ private:
 
 using View = std::tuple<const Forest *, std::optional<Input<double, 1>>, double, double, double>;
 
-std::tuple<Output<double, 1>, Output<double, 2>> column_evidence(
+std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evidence(
     const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
     const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
     const nb::object &progress) {
@@ -678,13 +689,33 @@ std::tuple<Output<double, 1>, Output<double, 2>> column_evidence(
     require(values.shape(0) == asked.n_rows, "values: one per row");
     auto evidence = new_array<double, 1>({asked.n_rows});
     auto surprises = new_array<double, 2>({asked.n_rows, views.size()});
+    auto seconds = new_array<double, 1>({asked.n_rows});
     const paribus::Tick tick = python_tick(progress);
     {
         const nb::gil_scoped_release released;
         paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
-                               n_threads, tick);
+                               seconds.data(), n_threads, tick);
     }
-    return {evidence, surprises};
+    return {evidence, surprises, seconds};
+}
+
+Output<double, 1> second_means(const std::vector<const Forest *> &forests, const Input<double, 2> &rows,
+                               const Input<std::int64_t, 1> &fitted, std::size_t n_threads,
+                               const nb::object &progress) {
+    require(!forests.empty(), "one forest or more");
+    paribus::AskedRows asked = {};
+    std::vector<std::shared_ptr<const paribus::LeafFinder>> finders;
+    std::vector<const paribus::LeafFinder *> all;
+    for (const Forest *forest : forests) {
+        asked = forest->check(rows, fitted);
+        finders.push_back(forest->get(asked.n_rows, n_threads));
+        all.push_back(finders.back().get());
+    }
+    auto result = new_array<double, 1>({asked.n_rows});
+    const paribus::Tick tick = python_tick(progress);
+    const nb::gil_scoped_release released;
+    paribus::find_second_means(asked, all, result.data(), n_threads, tick);
+    return result;
 }
 
 Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothing &smoothing,
@@ -832,6 +863,8 @@ NB_MODULE(_core, m) {
              "counts.")
         .def("packed", &Forest::packed, "The forest as bytes.")
         .def("release", &Forest::release, "Keeps the packed form only.")
+        .def("set_second_target", &Forest::set_second_target, "values"_a,
+             "Something else that is known of the fitted rows, whose mean in the leaves of a row is wanted.")
         .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "The mean absolute deviation of the target in each row's distribution.")
         .def("surprises", &Forest::surprises, "rows"_a, "fitted"_a, "values"_a, "width"_a, "least_deviation"_a,
@@ -853,9 +886,12 @@ NB_MODULE(_core, m) {
     m.def(
         "column_evidence", &column_evidence, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a,
         "n_threads"_a = 1, "progress"_a = nb::none(),
-        "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; and minus the "
-        "logarithm of its density in each view, [row][view]. A view is a forest, what to add to its values by row, its "
-        "share, the least kernel width, and the least deviation.");
+        "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the "
+        "logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view "
+        "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.");
+
+    m.def("second_means", &second_means, "forests"_a, "rows"_a, "fitted"_a, "n_threads"_a = 1,
+          "progress"_a = nb::none(), "The mean of the second target over the leaves of each row, in all forests.");
 
     m.def("column_quantiles", &column_quantiles, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "levels"_a,
           "n_threads"_a = 1, "The quantiles of the smooth distributions of rows at some levels: [row][level].");

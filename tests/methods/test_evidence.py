@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paribus import _core
-from paribus._core import Forest, Samples, Smoothing, column_evidence
+from paribus._core import Forest, Samples, Smoothing, column_evidence, second_means
 from paribus.methods.density import ColumnShape
 from tests.oracles import evidence as oracle
 from tests.support.forests import grow_forest
@@ -112,7 +112,7 @@ def test_evidence_is_the_oracles(
         (forests[1], case.trend, share, 2 * min_width, 0.1 * case.unit),
     ]
     values = case.target + away * case.unit * np.where(np.arange(len(case.target)) % 2, 1.0, -1.0)
-    found, surprises = column_evidence(views, smoothing, case.rows, case.fitted, values)
+    found, surprises, _ = column_evidence(views, smoothing, case.rows, case.fitted, values)
     np.testing.assert_array_equal(np.isnan(found), np.isnan(values))
     for view, (forest, centers, _, _, min_deviation) in enumerate(views):
         around = values if centers is None else values - centers
@@ -127,6 +127,24 @@ def test_evidence_is_the_oracles(
         assert low - 1e-4 * (1 + abs(low)) <= found[row] <= high + 1e-4 * (1 + abs(high))
 
 
+@given(case=cases, scale=st.sampled_from([0, 1, 255]))
+def test_the_mean_of_a_second_target_is_the_oracles(case: Case, scale: int) -> None:
+    """Tests the mean over the leaves of a row against the weights of the rows there, for packed forests and grown ones."""
+    forests = [case.forest(case.target, N_PAIRS), case.forest(case.target - case.trend, N_PAIRS)]
+    random = np.random.default_rng(case.seed)
+    second = random.integers(0, scale, size=len(case.target), endpoint=True).astype(np.uint8)
+    assert not second_means(forests, case.rows, case.fitted).any()
+    for forest in forests:
+        forest.set_second_target(second)
+    found = second_means(forests, case.rows, case.fitted)
+    weights = [[forest.weights(*each) for each in zip(case.rows, case.fitted, strict=True)] for forest in forests]
+    np.testing.assert_allclose(found, np.mean(weights, axis=0) @ second, atol=0.5 / 256)
+    smoothing = Smoothing("plain", 0.0, 1.0, 0.5, SURPRISE_WIDTH, 0.0, TAIL_PROBABILITY)
+    views = [(forest, None, 0.5, 1.0, 1.0) for forest in forests]
+    _, _, around = column_evidence(views, smoothing, case.rows, case.fitted, case.target)
+    np.testing.assert_array_equal(around, np.where(np.isnan(case.target), np.nan, found))
+
+
 def test_a_value_that_nearly_all_comparable_rows_have_has_no_evidence() -> None:
     """Tests a column of one value and few others, whatever the value and the width: it is as dense as can be."""
     random = np.random.default_rng(0)
@@ -136,7 +154,7 @@ def test_a_value_that_nearly_all_comparable_rows_have_has_no_evidence() -> None:
         forest = grow_forest(random.normal(size=(1, 100)), numbers, target, one, 1, 30, 16, 50, 0)
         smoothing = Smoothing("plain", 0.0, 1.0, 0.25, SURPRISE_WIDTH, 1.0, TAIL_PROBABILITY)
         rows, fitted = np.zeros((1, 1)), np.array([-1])
-        found, _ = column_evidence([(forest, None, 1.0, width, 0.5)], smoothing, rows, fitted, np.array([common]))
+        found, *_ = column_evidence([(forest, None, 1.0, width, 0.5)], smoothing, rows, fitted, np.array([common]))
         assert found[0] < 0.3
 
 

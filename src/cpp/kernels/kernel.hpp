@@ -6,6 +6,7 @@
 
 namespace paribus {
 
+struct AtomGroup;
 struct PathForestTask;
 struct WeightedSteps;
 
@@ -18,7 +19,7 @@ struct Kernel {
     void (*grow_paths)(const PathForestTask &, std::size_t);
     double (*mean_deviation)(const WeightedSteps &);
     double (*student_sum)(const WeightedSteps &, double, double);
-    void (*student_sums)(const float *, const float *, const float *, std::size_t, const float *, std::size_t, float *);
+    void (*student_sums)(const AtomGroup *, std::size_t, const float *, std::size_t, float *);
     void (*student_shares)(const float *, const float *, const float *, std::size_t, const float *, std::size_t,
                            float *);
     double (*student_sum_of_values)(const double *, std::size_t, double, double);

@@ -11,11 +11,20 @@ constexpr double degrees_of_freedom = 3.0;
 constexpr double least_in_single = 1e-24;
 constexpr double furthest_base = 1 << 30;
 
+/// In double precision: halves are added to each other until one number is left.
 template <typename T>
-double sum(const Lanes<T> &lanes) {
-    double total = 0.0;
-    for (std::size_t lane = 0; lane < n_lanes; ++lane) total += static_cast<double>(lanes[lane]);
-    return total;
+inline __attribute__((always_inline)) double sum(const Lanes<T> &lanes) {
+    typedef double Quarter __attribute__((vector_size(4 * sizeof(double))));
+    T values[n_lanes];
+    __builtin_memcpy(values, &lanes.part, sizeof values);
+    Quarter parts[4];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < 4; ++i) {
+        parts[i] = Quarter{static_cast<double>(values[4 * i]), static_cast<double>(values[4 * i + 1]),
+                           static_cast<double>(values[4 * i + 2]), static_cast<double>(values[4 * i + 3])};
+    }
+    const Quarter total = (parts[0] + parts[2]) + (parts[1] + parts[3]);
+    return (total[0] + total[2]) + (total[1] + total[3]);
 }
 
 /// @param distance in units of `short_scale`, which make the formula short
@@ -87,18 +96,57 @@ double student_sum(const WeightedSteps &distribution, double at, double scale) {
     return exact;
 }
 
-void student_sums(const float *atoms, const float *inverse_widths, const float *weights, std::size_t n, const float *at,
-                  std::size_t n_at, float *sums) {
+namespace {
+
+/// At sixteen places. Two atoms need one division if the product of their terms is a number.
+template <bool in_pairs>
+inline __attribute__((always_inline)) Floats student_sums_here(const AtomGroup *groups, std::size_t n_groups,
+                                                               const Floats &at) {
     const Floats one = Floats::all(1.0f);
-    for (std::size_t place = 0; place < n_at; ++place) {
-        const Floats here = Floats::all(at[place]);
+    Floats total;
+    for (std::size_t group = 0; group < n_groups; ++group) {
+        const AtomGroup &own = groups[group];
+        const Floats here = at * Floats::all(own.inverse_width);
+        const auto term = [&](std::size_t i) __attribute__((always_inline)) {
+            const Floats distance = here - Floats::all(own.atoms[i] * own.inverse_width);
+            const Floats root = one + distance * distance;
+            return root * root;
+        };
         Floats parts;
-        for (std::size_t i = 0; i < n; i += n_lanes) {
-            const Floats distance = (here - load(atoms + i)) * load(inverse_widths + i);
-            const Floats term = one + distance * distance;
-            parts += load(weights + i) / (term * term);
+        std::size_t i = 0;
+        if constexpr (in_pairs) {
+            for (; i + 2 <= own.n; i += 2) {
+                const Floats first = term(i), second = term(i + 1);
+                parts += (first + second) / (first * second);
+            }
         }
-        sums[place] = static_cast<float>(sum(parts));
+        for (; i < own.n; ++i) parts += one / term(i);
+        total += parts * Floats::all(own.weight);
+    }
+    return total;
+}
+
+inline float size(float value) { return value < 0.0f ? -value : value; }
+
+}  // namespace
+
+void student_sums(const AtomGroup *groups, std::size_t n_groups, const float *at, std::size_t n_at, float *sums) {
+    // The fourth power of so many widths has a square.
+    constexpr float farthest_in_pairs = 1e4f;
+    float farthest = 0.0f, narrowest = 0.0f;
+    for (std::size_t i = 0; i < n_at; ++i) farthest = size(at[i]) > farthest ? size(at[i]) : farthest;
+    for (std::size_t group = 0; group < n_groups; ++group) {
+        const AtomGroup &own = groups[group];
+        narrowest = own.inverse_width > narrowest ? own.inverse_width : narrowest;
+        for (std::size_t i = 0; i < own.n; ++i)
+            farthest = size(own.atoms[i]) > farthest ? size(own.atoms[i]) : farthest;
+    }
+    const bool in_pairs = 2.0f * farthest * narrowest <= farthest_in_pairs;
+    for (std::size_t place = 0; place < n_at; place += n_lanes) {
+        const Floats here = load(at + place);
+        const Floats found = in_pairs ? student_sums_here<true>(groups, n_groups, here)
+                                      : student_sums_here<false>(groups, n_groups, here);
+        __builtin_memcpy(sums + place, &found.part, sizeof found.part);
     }
 }
 

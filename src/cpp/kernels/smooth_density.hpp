@@ -15,6 +15,15 @@ struct WeightedSteps {
     std::size_t n;
 };
 
+/// Atoms of one width that count the same.
+struct AtomGroup {
+    const float *atoms;
+    std::size_t n;
+    /// 1 / (sqrt(3) * width)
+    float inverse_width;
+    float weight;
+};
+
 }  // namespace paribus
 
 // One declaration per instruction set. Other sources use them through kernel.hpp.
@@ -27,16 +36,17 @@ double mean_deviation(const WeightedSteps &distribution);
 /// units of the peak, so at most 1, and precise to about six digits, however small it is.
 double student_sum(const WeightedSteps &distribution, double at, double scale);
 
-/// At several places, the weighted sum of Student's t with 3 degrees of freedom around atoms of different widths: each
-/// atom counts its weight times the density in units of the peak. In single precision.
+/// At several places, the sum of Student's t with 3 degrees of freedom around atoms: each atom counts the weight of its
+/// group times the density in units of the peak. In single precision.
+///
+/// @param n_at a multiple of `WeightedSteps::lot`
+void student_sums(const AtomGroup *groups, std::size_t n_groups, const float *at, std::size_t n_at, float *sums);
+
+/// At several places, the share of a distribution that lies below: that of Student's t with 3 degrees of freedom around
+/// atoms of different widths, times their weights. In single precision.
 ///
 /// @param inverse_widths by atom: 1 / (sqrt(3) * width)
 /// @param n              a multiple of `WeightedSteps::lot`
-void student_sums(const float *atoms, const float *inverse_widths, const float *weights, std::size_t n, const float *at,
-                  std::size_t n_at, float *sums);
-
-/// The same with the cumulative distribution in place of the density: the share below each place, times the sum of the
-/// weights.
 void student_shares(const float *atoms, const float *inverse_widths, const float *weights, std::size_t n,
                     const float *at, std::size_t n_at, float *shares);
 

@@ -30,22 +30,20 @@ void find_class_shares(const AskedRows &rows, const LeafFinder &forest, std::siz
     const std::size_t n_pairs = forest.n_pairs(), width = n_classes + 1;
     struct Scratch {
         LeafFinder::Scratch finding;
-        std::vector<TableTree::Leaf> leaves;
         std::vector<std::uint32_t> counts;
     };
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
         auto scratch = std::make_shared<Scratch>();
-        scratch->leaves.resize(n_pairs * std::min(rows.n_rows, rows_per_block));
         scratch->counts.resize(n_classes);
         return [&, scratch](std::size_t begin, std::size_t end) {
-            forest.find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
+            forest.find_leaves(rows, begin, end, scratch->finding);
             std::vector<std::uint32_t> &counts = scratch->counts;
             for (std::size_t row = begin; row < end; ++row) {
                 double *const to = shares + row * width;
                 std::fill_n(to, width, 0.0);
                 for (std::size_t pair = 0; pair < n_pairs; ++pair) {
-                    const TableTree::Leaf &leaf = scratch->leaves[pair * (end - begin) + row - begin];
-                    const std::int32_t *steps = forest.members(pair, rows.fitted[row], leaf, scratch->finding);
+                    const TableTree::Leaf &leaf = scratch->finding.leaf(pair, row - begin);
+                    const std::int32_t *steps = scratch->finding.targets[pair] + leaf.first;
                     std::fill(counts.begin(), counts.end(), 0);
                     for (std::size_t i = 0; i < leaf.n_rows; ++i) {
                         const double place =

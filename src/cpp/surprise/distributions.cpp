@@ -24,18 +24,14 @@ void for_each_row(const AskedRows &rows, const LeafFinder &forest, std::size_t n
                   const std::function<Use()> &make_use) {
     struct Scratch {
         LeafFinder::Scratch finding;
-        std::vector<TableTree::Leaf> leaves;
         Distribution distribution;
     };
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
-        auto scratch = std::make_shared<Scratch>();
-        scratch->leaves.resize(forest.n_pairs() * std::min(rows.n_rows, rows_per_block));
-        return [&, scratch, use = make_use()](std::size_t begin, std::size_t end) {
-            forest.find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
+        return [&, scratch = std::make_shared<Scratch>(), use = make_use()](std::size_t begin, std::size_t end) {
+            forest.find_leaves(rows, begin, end, scratch->finding);
             for (std::size_t row = begin; row < end; ++row) {
-                prefetch_later(rows, forest, scratch->leaves.data(), begin, end, row);
-                use(row, scratch->distribution.gather(forest, rows.fitted[row], scratch->leaves.data() + row - begin,
-                                                      end - begin, scratch->finding));
+                scratch->finding.prefetch(row + rows_ahead - begin);
+                use(row, scratch->distribution.gather(scratch->finding, row - begin));
             }
         };
     });
@@ -43,43 +39,38 @@ void for_each_row(const AskedRows &rows, const LeafFinder &forest, std::size_t n
 
 }  // namespace
 
-void Distribution::add(const std::int32_t *steps, std::size_t n, float weight) {
-    // Enough to fill up a lot, too.
-    if (n_ + n + WeightedSteps::lot > steps_.size()) {
-        steps_.resize(2 * (n_ + n + WeightedSteps::lot));
+WeightedSteps Distribution::gather(const LeafFinder::Scratch &found, std::size_t place) {
+    const std::size_t n_pairs = found.targets.size();
+    if (n_pairs != n_pairs_) {
+        n_pairs_ = n_pairs;
+        weight_of_.resize(TableTree::max_leaf_rows + 1);
+        for (std::size_t n = 1; n < weight_of_.size(); ++n) weight_of_[n] = 1.0f / static_cast<float>(n * n_pairs);
+        // Enough to fill up a lot, too.
+        steps_.resize(n_pairs * TableTree::max_leaf_rows + WeightedSteps::lot);
         weights_.resize(steps_.size());
     }
-    // By lots of their own, which leaves seldom fill: faster than to ask how many there are.
-    for (std::size_t i = 0; i < n; i += step_lot) {
-        std::memcpy(steps_.data() + n_ + i, steps + i, step_lot * sizeof *steps);
-        std::fill_n(weights_.data() + n_ + i, step_lot, weight);
-    }
-    n_ += n;
-}
-
-WeightedSteps Distribution::gather(const LeafFinder &forest, std::int64_t fitted, const TableTree::Leaf *leaves,
-                                   std::size_t stride, const LeafFinder::Scratch &scratch) {
-    n_ = 0;
-    const std::size_t n_pairs = forest.n_pairs();
+    std::int32_t *steps = steps_.data();
+    float *weights = weights_.data();
     for (std::size_t pair = 0; pair < n_pairs; ++pair) {
-        const TableTree::Leaf &leaf = leaves[pair * stride];
-        add(forest.members(pair, fitted, leaf, scratch), leaf.n_rows, 1.0f / static_cast<float>(leaf.n_rows * n_pairs));
+        const TableTree::Leaf &leaf = found.leaf(pair, place);
+        const std::int32_t *const from = found.targets[pair] + leaf.first;
+        const std::size_t n = leaf.n_rows;
+        const float weight = weight_of_[n];
+        // By lots of their own, which leaves seldom fill: faster than to ask how many there are.
+        std::size_t i = 0;
+        do {
+            std::memcpy(steps + i, from + i, step_lot * sizeof *steps);
+            for (std::size_t lane = 0; lane < step_lot; ++lane) weights[i + lane] = weight;
+            i += step_lot;
+        } while (i < n);
+        steps += n;
+        weights += n;
     }
-    const std::size_t n_lots = (n_ + WeightedSteps::lot - 1) / WeightedSteps::lot;
-    std::fill(steps_.data() + n_, steps_.data() + n_lots * WeightedSteps::lot, steps_[0]);
-    std::fill(weights_.data() + n_, weights_.data() + n_lots * WeightedSteps::lot, 0.0f);
-    return {steps_.data(), weights_.data(), n_lots * WeightedSteps::lot};
-}
-
-void prefetch_later(const AskedRows &rows, const LeafFinder &forest, const TableTree::Leaf *leaves, std::size_t begin,
-                    std::size_t end, std::size_t row) {
-    // Memory answers while so many rows are processed.
-    constexpr std::size_t ahead = 2;
-    const std::size_t later = row + ahead;
-    if (later >= end) return;
-    for (std::size_t pair = 0; pair < forest.n_pairs(); ++pair) {
-        forest.prefetch(pair, rows.fitted[later], leaves[pair * (end - begin) + later - begin]);
-    }
+    const auto n = static_cast<std::size_t>(steps - steps_.data());
+    const std::size_t n_in_lots = (n + WeightedSteps::lot - 1) / WeightedSteps::lot * WeightedSteps::lot;
+    std::fill(steps, steps_.data() + n_in_lots, steps_[0]);
+    std::fill(weights, weights_.data() + n_in_lots, 0.0f);
+    return {steps_.data(), weights_.data(), n_in_lots};
 }
 
 void for_each_block(std::size_t n_rows, std::size_t n_threads, const Tick &on_tick,

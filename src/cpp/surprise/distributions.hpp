@@ -13,26 +13,24 @@ struct WeightedSteps;
 /// The distribution of one row, and the memory for it.
 class Distribution {
 public:
-    /// Takes over the leaves of a row: [pair], `stride` apart.
-    WeightedSteps gather(const LeafFinder &forest, std::int64_t fitted, const TableTree::Leaf *leaves,
-                         std::size_t stride, const LeafFinder::Scratch &scratch);
+    /// Takes over the leaves of a row.
+    ///
+    /// @param place the row's place in the block that was found
+    WeightedSteps gather(const LeafFinder::Scratch &found, std::size_t place);
 
 private:
-    void add(const std::int32_t *steps, std::size_t n, float weight);
-
-    std::size_t n_ = 0;
+    std::size_t n_pairs_ = 0;
     std::vector<std::int32_t> steps_;
     std::vector<float> weights_;
+    /// What a value counts, by the size of its leaf.
+    std::vector<float> weight_of_;
 };
 
-/// Fetches the members of leaves of a row that comes after `row`.
-///
-/// @param leaves of rows `begin` to `end`: [pair][row - begin]
-void prefetch_later(const AskedRows &rows, const LeafFinder &forest, const TableTree::Leaf *leaves, std::size_t begin,
-                    std::size_t end, std::size_t row);
+/// Rows whose leaves are fetched from memory before it is their turn: it answers while so many are processed.
+inline constexpr std::size_t rows_ahead = 3;
 
 /// Rows are processed in blocks of so many: these go down one tree before the next is fetched from memory.
-inline constexpr std::size_t rows_per_block = 2048;
+inline constexpr std::size_t rows_per_block = 4096;
 
 /// Does the work for blocks of rows on some threads.
 ///

@@ -27,68 +27,98 @@ constexpr std::size_t max_step_atoms = 32;
 constexpr double max_exponent = 600.0;
 
 /// The value that stands for a leaf: the order statistic at a level of its own for each tree.
-std::int32_t order_statistic(const std::int32_t *members, std::size_t n, std::size_t pair, std::size_t n_pairs) {
+std::size_t order_statistic(std::size_t n, std::size_t pair, std::size_t n_pairs) {
     const double level = (static_cast<double>(pair) + 0.5) / static_cast<double>(n_pairs);
-    return members[std::min(static_cast<std::size_t>(level * static_cast<double>(n)), n - 1)];
+    return std::min(static_cast<std::size_t>(level * static_cast<double>(n)), n - 1);
 }
+
+/// In an order that does not depend on the compiler.
+template <typename Term>
+double sum(std::size_t n, const Term &term) {
+    double parts[4] = {};
+    std::size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (std::size_t k = 0; k < 4; ++k) parts[k] += term(i + k);
+    }
+    for (; i < n; ++i) parts[0] += term(i);
+    return (parts[0] + parts[2]) + (parts[1] + parts[3]);
+}
+
+std::size_t in_lots(std::size_t n) { return (n + lot - 1) / lot * lot; }
 
 /// What one thread knows of the row in question: atoms of all views, on the scale of the shape.
 class RowEvidence {
 public:
     RowEvidence(const std::vector<SmoothView> &views, const EvidenceParameters &parameters)
-        : views_(views), parameters_(parameters), kernel_(kernel()) {
-        for (const SmoothView &view : views) n_atoms_ += view.forest->n_pairs();
-        const std::size_t padded = (n_atoms_ + lot - 1) / lot * lot;
+        : views_(views), parameters_(parameters), kernel_(kernel()), widths_(views.size()), groups_(views.size()) {
+        std::size_t n_places = 0;
+        for (const SmoothView &view : views) {
+            const std::size_t n_pairs = view.forest->n_pairs();
+            first_.push_back(n_atoms_);
+            first_place_.push_back(n_places);
+            n_atoms_ += n_pairs;
+            n_places += (n_pairs + atoms_per_place - 1) / atoms_per_place;
+            place_share_.push_back(view.share / static_cast<double>(n_places - first_place_.back()));
+            std::vector<std::uint16_t> &of_view = order_statistics_.emplace_back();
+            for (std::size_t pair = 0; pair < n_pairs; ++pair) {
+                of_view.push_back(0);
+                for (std::size_t n = 1; n <= TableTree::max_leaf_rows; ++n) {
+                    of_view.push_back(static_cast<std::uint16_t>(order_statistic(n, pair, n_pairs)));
+                }
+            }
+        }
+        first_.push_back(n_atoms_);
+        first_place_.push_back(n_places);
+        steps_.resize(n_atoms_);
         exact_.resize(n_atoms_);
-        atoms_.resize(padded);
-        inverse_widths_.resize(padded);
-        weights_.resize(padded);
-        places_.resize(n_atoms_ + 1);
-        densities_.resize(n_atoms_ + 1);
-        order_.resize(n_atoms_);
+        atoms_.resize(in_lots(n_atoms_));
+        places_.resize(in_lots(n_places));
+        densities_.resize(in_lots(n_places));
         by_place_.resize(n_atoms_);
     }
 
-    /// @param leaves [view] of [pair], `stride` apart
-    double evidence(std::size_t row, std::int64_t fitted, double value, const TableTree::Leaf *const *leaves,
-                    std::size_t stride, const std::vector<LeafFinder::Scratch> &found) {
+    /// @param found by view; `place` is that of the row in the block
+    double evidence(std::size_t row, double value, const std::vector<LeafFinder::Scratch> &found, std::size_t place) {
         const double at = parameters_.shape.transformed(value);
         const double finest = parameters_.resolution * parameters_.shape.slope(value);
-        const double unit = collect(row, fitted, leaves, stride, found, finest);
-        // Distances from one of the atoms, in kernel widths, are neither too large nor too small for single precision.
-        const double origin = exact_[0];
-        for (std::size_t i = 0; i < n_atoms_; ++i) atoms_[i] = static_cast<float>((exact_[i] - origin) / unit);
-        std::size_t n_places = 0, first = 0;
-        for (const SmoothView &view : views_) {
-            const std::size_t n_pairs = view.forest->n_pairs();
-            const double share = view.share / static_cast<double>((n_pairs + atoms_per_place - 1) / atoms_per_place);
-            for (std::size_t i = 0; i < n_pairs; i += atoms_per_place) {
-                order_[n_places].second = share;
-                places_[n_places++] = atoms_[first + i];
+        take_steps(found, place);
+        find_atoms(row);
+        find_widths(finest);
+        const double unit = widths_[0], origin = exact_[0];
+        scale_atoms(origin, unit);
+        double density = 0.0;
+        for (std::size_t v = 0; v < views_.size(); ++v) {
+            const std::size_t n = first_[v + 1] - first_[v];
+            const double weight = views_[v].share / static_cast<double>(n) * (unit / widths_[v]);
+            groups_[v] = {atoms_.data() + first_[v], n, static_cast<float>(unit / (sqrt_of_degrees * widths_[v])),
+                          static_cast<float>(weight)};
+            density += weight * kernel_.student_sum_of_values(exact_.data() + first_[v], n, at, widths_[v]);
+            for (std::size_t i = 0, to = first_place_[v]; i < n; i += atoms_per_place) {
+                places_[to++] = atoms_[first_[v] + i];
             }
-            first += n_pairs;
         }
-        places_[n_places] = static_cast<float>((at - origin) / unit);
-        kernel_.student_sums(atoms_.data(), inverse_widths_.data(), weights_.data(), atoms_.size(), places_.data(),
-                             n_places + 1, densities_.data());
-        return tail(n_places, log_density(at, unit, densities_[n_places]));
+        kernel_.student_sums(groups_.data(), groups_.size(), places_.data(), places_.size(), densities_.data());
+        return tail(std::log(std::max(density, std::numeric_limits<double>::min())));
     }
 
     /// The quantiles of the row at some levels.
-    void quantiles(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves, std::size_t stride,
-                   const std::vector<LeafFinder::Scratch> &found, const std::vector<double> &levels,
-                   double *quantiles) {
-        const double unit = collect_around_middle(row, fitted, leaves, stride, found);
-        const double origin = exact_[0];
-        // Kernels are in units of the peak, which is higher for the narrow ones; here, each counts its share.
-        for (std::size_t i = 0; i < n_atoms_; ++i) {
-            atoms_[i] = static_cast<float>((exact_[i] - origin) / unit);
-            weights_[i] /= static_cast<float>(sqrt_of_degrees) * inverse_widths_[i];
+    void quantiles(std::size_t row, const std::vector<LeafFinder::Scratch> &found, std::size_t place_in_block,
+                   const std::vector<double> &levels, double *quantiles) {
+        take_steps(found, place_in_block);
+        find_widths(parameters_.resolution * parameters_.shape.slope(find_atoms(row)));
+        const double unit = widths_[0], origin = exact_[0];
+        scale_atoms(origin, unit);
+        inverse_widths_.resize(atoms_.size());
+        weights_.resize(atoms_.size());
+        for (std::size_t v = 0; v < views_.size(); ++v) {
+            const auto inverse = static_cast<float>(unit / (sqrt_of_degrees * widths_[v]));
+            const auto weight = static_cast<float>(views_[v].share / static_cast<double>(first_[v + 1] - first_[v]));
+            std::fill(inverse_widths_.begin() + first_[v], inverse_widths_.begin() + first_[v + 1], inverse);
+            std::fill(weights_.begin() + first_[v], weights_.begin() + first_[v + 1], weight);
         }
-        sorted_.assign(atoms_.begin(), atoms_.begin() + static_cast<std::ptrdiff_t>(n_atoms_));
         for (std::size_t i = 0; i < n_atoms_; ++i) by_place_[i] = static_cast<std::uint32_t>(i);
         std::sort(by_place_.begin(), by_place_.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return sorted_[a] < sorted_[b] || (sorted_[a] == sorted_[b] && a < b);
+            return atoms_[a] < atoms_[b] || (atoms_[a] == atoms_[b] && a < b);
         });
         points_.clear();
         const std::size_t every = (n_atoms_ + max_step_atoms - 1) / max_step_atoms;
@@ -115,98 +145,112 @@ public:
     }
 
 private:
-    /// As `collect`, where values lie as close as in the middle of the distribution.
-    double collect_around_middle(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves,
-                                 std::size_t stride, const std::vector<LeafFinder::Scratch> &found) {
-        middle_.clear();
+    /// The targets that stand for the row's leaves.
+    void take_steps(const std::vector<LeafFinder::Scratch> &found, std::size_t place) {
         for (std::size_t v = 0; v < views_.size(); ++v) {
-            const SmoothView &view = views_[v];
-            const double center = view.centers == nullptr ? 0.0 : view.centers[row];
-            for (std::size_t pair = 0; pair < view.forest->n_pairs(); ++pair) {
-                const TableTree::Leaf &leaf = leaves[v][pair * stride];
-                const std::int32_t *members = view.forest->members(pair, fitted, leaf, found[v]);
-                const std::int32_t step = order_statistic(members, leaf.n_rows, pair, view.forest->n_pairs());
-                middle_.push_back(center + view.forest->grid().value_at(step));
+            const std::int32_t *const *const targets = found[v].targets.data();
+            const std::uint16_t *chosen = order_statistics_[v].data();
+            std::int32_t *const to = steps_.data() + first_[v];
+            for (std::size_t pair = 0; pair < found[v].targets.size(); ++pair) {
+                const TableTree::Leaf &leaf = found[v].leaf(pair, place);
+                to[pair] = targets[pair][leaf.first + chosen[leaf.n_rows]];
+                chosen += TableTree::max_leaf_rows + 1;
             }
         }
-        std::sort(middle_.begin(), middle_.end());
-        const std::size_t half = middle_.size() / 2;
-        const double middle = middle_.size() % 2 != 0 ? middle_[half] : 0.5 * (middle_[half - 1] + middle_[half]);
-        return collect(row, fitted, leaves, stride, found, parameters_.resolution * parameters_.shape.slope(middle));
     }
 
-    /// Fills in atoms, and widths and weights in units of the first view's kernel width, which is returned.
-    double collect(std::size_t row, std::int64_t fitted, const TableTree::Leaf *const *leaves, std::size_t stride,
-                   const std::vector<LeafFinder::Scratch> &found, double finest) {
-        std::size_t n = 0;
-        double unit = 0.0;
+    /// Fills in atoms, on the scale of the shape. Returns their median in units of the column if it is of use.
+    double find_atoms(std::size_t row) {
         for (std::size_t v = 0; v < views_.size(); ++v) {
-            const SmoothView &view = views_[v];
-            const std::size_t n_pairs = view.forest->n_pairs(), first = n;
-            const double center = view.centers == nullptr ? 0.0 : view.centers[row];
-            double mean = 0.0;
-            for (std::size_t pair = 0; pair < n_pairs; ++pair) {
-                const TableTree::Leaf &leaf = leaves[v][pair * stride];
-                const std::int32_t *members = view.forest->members(pair, fitted, leaf, found[v]);
-                const std::int32_t step = order_statistic(members, leaf.n_rows, pair, n_pairs);
-                exact_[n] = parameters_.shape.transformed(center + view.forest->grid().value_at(step));
-                mean += exact_[n++];
-            }
-            const double n_own = static_cast<double>(n - first);
-            mean /= n_own;
-            double deviation = 0.0;
-            for (std::size_t i = first; i < n; ++i) deviation += std::fabs(exact_[i] - mean);
-            const double width = std::max({parameters_.width * deviation / n_own, view.min_width, finest});
-            if (v == 0) unit = width;
-            std::fill(inverse_widths_.begin() + first, inverse_widths_.begin() + n,
-                      static_cast<float>(unit / (sqrt_of_degrees * width)));
-            std::fill(weights_.begin() + first, weights_.begin() + n,
-                      static_cast<float>(view.share / n_own * (unit / width)));
+            const TargetGrid &grid = views_[v].forest->grid();
+            const double center = views_[v].centers == nullptr ? 0.0 : views_[v].centers[row];
+            for (std::size_t i = first_[v]; i < first_[v + 1]; ++i) exact_[i] = center + grid.value_at(steps_[i]);
         }
-        return unit;
+        const double middle = parameters_.resolution > 0.0 ? median_atom() : 0.0;
+        if (parameters_.shape.kind != ColumnShape::Kind::plain) {
+            for (double &each : exact_) each = parameters_.shape.transformed(each);
+        }
+        return middle;
     }
 
-    double log_density(double at, double unit, float rough) const {
-        // What is that small may have lost digits, or all of them.
-        if (rough > 1e-24f) return std::log(static_cast<double>(rough));
-        double exact = 0.0;
-        for (std::size_t i = 0; i < n_atoms_; ++i) {
-            const double distance = (at - exact_[i]) / unit * static_cast<double>(inverse_widths_[i]);
-            const double term = 1.0 + distance * distance;
-            exact += static_cast<double>(weights_[i]) / (term * term);
+    double median_atom() {
+        middle_ = exact_;
+        const auto half = middle_.begin() + static_cast<std::ptrdiff_t>(middle_.size() / 2);
+        std::nth_element(middle_.begin(), half, middle_.end());
+        if (middle_.size() % 2 != 0) return *half;
+        return 0.5 * (*std::max_element(middle_.begin(), half) + *half);
+    }
+
+    /// @param finest no kernel is narrower
+    void find_widths(double finest) {
+        for (std::size_t v = 0; v < views_.size(); ++v) {
+            const std::size_t n = first_[v + 1] - first_[v];
+            const double *const own = exact_.data() + first_[v];
+            const double mean = sum(n, [&](std::size_t i) { return own[i]; }) / static_cast<double>(n);
+            const double deviation =
+                sum(n, [&](std::size_t i) { return std::fabs(own[i] - mean); }) / static_cast<double>(n);
+            widths_[v] = std::max({parameters_.width * deviation, views_[v].min_width, finest});
         }
-        return std::log(std::max(exact, std::numeric_limits<double>::min()));
+    }
+
+    /// Distances from one of the atoms, in kernel widths, are neither too large nor too small for single precision.
+    void scale_atoms(double origin, double unit) {
+        for (std::size_t i = 0; i < n_atoms_; ++i) atoms_[i] = static_cast<float>((exact_[i] - origin) / unit);
     }
 
     /// Minus the logarithm of the share of the distribution that is at most as dense as the value.
-    double tail(std::size_t n_places, double at_value) {
-        for (std::size_t i = 0; i < n_places; ++i) order_[i].first = densities_[i];
-        std::sort(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(n_places));
-        double below = 0.0, reached = 0.0, edge = 0.0, edge_share = 0.0;
+    double tail(double at_value) {
         const double density = std::exp(at_value + rounding);
-        for (std::size_t i = 0; i < n_places; ++i) {
-            if (edge_share == 0.0) {
-                reached += order_[i].second;
-                if (reached >= parameters_.tail_probability || i + 1 == n_places) {
-                    edge = std::log(std::max(static_cast<double>(order_[i].first), std::numeric_limits<double>::min()));
-                    edge_share = reached;
-                }
+        double below = 0.0, largest_share = 0.0;
+        for (std::size_t v = 0; v < views_.size(); ++v) {
+            std::size_t n_below = 0;
+            for (std::size_t i = first_place_[v]; i < first_place_[v + 1]; ++i) {
+                n_below += static_cast<double>(densities_[i]) <= density;
             }
-            if (static_cast<double>(order_[i].first) <= density) below += order_[i].second;
+            below += static_cast<double>(n_below) * place_share_[v];
+            largest_share = std::max(largest_share, place_share_[v]);
         }
+        // Far from the tail, it does not matter where that begins.
+        if (below > parameters_.tail_probability + 2.0 * largest_share) return -std::log(std::min(below, 1.0));
+        const auto [edge, edge_share] = find_edge();
         if (at_value + rounding < edge) return -std::log(edge_share) + (edge - at_value);
         return -std::log(std::min(std::max(below, edge_share), 1.0));
+    }
+
+    /// The logarithm of the lowest density at which the share of places that are at most as dense reaches the tail
+    /// probability, and this share.
+    std::pair<double, double> find_edge() {
+        double reached = 0.0;
+        const std::size_t n_places = first_place_.back();
+        for (std::size_t n_taken = 1;; ++n_taken) {
+            std::size_t lowest = 0, view = 0;
+            for (std::size_t i = 1; i < n_places; ++i) lowest = densities_[i] < densities_[lowest] ? i : lowest;
+            while (lowest >= first_place_[view + 1]) ++view;
+            reached += place_share_[view];
+            if (reached >= parameters_.tail_probability || n_taken == n_places) {
+                const auto density = static_cast<double>(densities_[lowest]);
+                return {std::log(std::max(density, std::numeric_limits<double>::min())), reached};
+            }
+            densities_[lowest] = std::numeric_limits<float>::infinity();
+        }
     }
 
     const std::vector<SmoothView> &views_;
     const EvidenceParameters &parameters_;
     const Kernel &kernel_;
     std::size_t n_atoms_ = 0;
-    std::vector<double> exact_;
+    /// By view: where its atoms begin, where the places begin at which densities are compared, and the share of each.
+    std::vector<std::size_t> first_, first_place_;
+    std::vector<double> place_share_;
+    /// [view]: by pair and size of the leaf, which of its rows stands for it.
+    std::vector<std::vector<std::uint16_t>> order_statistics_;
+    /// By view: on the scale of the shape.
+    std::vector<double> widths_;
+    std::vector<AtomGroup> groups_;
+    std::vector<std::int32_t> steps_;
+    std::vector<double> exact_, middle_;
     std::vector<float> atoms_, inverse_widths_, weights_, places_, densities_;
-    std::vector<std::pair<float, double>> order_;
-    std::vector<float> sorted_, points_, reached_;
-    std::vector<double> middle_;
+    std::vector<float> points_, reached_;
     std::vector<std::uint32_t> by_place_;
 };
 
@@ -254,75 +298,92 @@ void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> 
                            std::size_t n_threads, const Tick &on_tick) {
     struct Scratch {
         std::vector<LeafFinder::Scratch> finding;
-        std::vector<std::vector<TableTree::Leaf>> leaves;
         RowEvidence row_evidence;
     };
     const std::size_t n_views = views.size();
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
-        auto scratch = std::make_shared<Scratch>(Scratch{{}, {}, RowEvidence(views, parameters)});
+        auto scratch = std::make_shared<Scratch>(Scratch{{}, RowEvidence(views, parameters)});
         scratch->finding.resize(n_views);
-        for (const SmoothView &view : views) {
-            scratch->leaves.emplace_back(view.forest->n_pairs() * std::min(rows.n_rows, rows_per_block));
-        }
         return [&, scratch](std::size_t begin, std::size_t end) {
             for (std::size_t v = 0; v < n_views; ++v) {
-                views[v].forest->find_leaves(rows, begin, end, scratch->finding[v], scratch->leaves[v].data());
+                views[v].forest->find_leaves(rows, begin, end, scratch->finding[v]);
             }
-            std::vector<const TableTree::Leaf *> leaves(n_views);
             for (std::size_t row = begin; row < end; ++row) {
-                for (std::size_t v = 0; v < n_views; ++v) leaves[v] = scratch->leaves[v].data() + row - begin;
-                scratch->row_evidence.quantiles(row, rows.fitted[row], leaves.data(), end - begin, scratch->finding,
-                                                levels, quantiles + row * levels.size());
+                scratch->row_evidence.quantiles(row, scratch->finding, row - begin, levels,
+                                                quantiles + row * levels.size());
             }
         };
     });
 }
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
-                   const double *values, double *evidence, double *surprises, std::size_t n_threads,
+                   const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
                    const Tick &on_tick) {
     struct Scratch {
         std::vector<LeafFinder::Scratch> finding;
-        std::vector<std::vector<TableTree::Leaf>> leaves;
         Distribution distribution;
         RowEvidence row_evidence;
     };
     const std::size_t n_views = views.size();
     const Kernel &with = kernel();
+    std::size_t n_leaves = 0;
+    for (const SmoothView &view : views) n_leaves += view.forest->n_pairs();
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
-        auto scratch = std::make_shared<Scratch>(Scratch{{}, {}, {}, RowEvidence(views, parameters)});
+        auto scratch = std::make_shared<Scratch>(Scratch{{}, {}, RowEvidence(views, parameters)});
         scratch->finding.resize(n_views);
-        for (const SmoothView &view : views) {
-            scratch->leaves.emplace_back(view.forest->n_pairs() * std::min(rows.n_rows, rows_per_block));
-        }
         return [&, scratch](std::size_t begin, std::size_t end) {
-            const std::size_t stride = end - begin;
             for (std::size_t v = 0; v < n_views; ++v) {
-                views[v].forest->find_leaves(rows, begin, end, scratch->finding[v], scratch->leaves[v].data());
+                views[v].forest->find_leaves(rows, begin, end, scratch->finding[v]);
             }
-            std::vector<const TableTree::Leaf *> leaves(n_views);
             for (std::size_t row = begin; row < end; ++row) {
                 const double value = values[row];
                 if (std::isnan(value)) {
-                    evidence[row] = value;
+                    evidence[row] = seconds[row] = value;
                     std::fill_n(surprises + row * n_views, n_views, value);
                     continue;
                 }
+                std::int64_t second = 0;
                 for (std::size_t v = 0; v < n_views; ++v) {
                     const SmoothView &view = views[v];
-                    prefetch_later(rows, *view.forest, scratch->leaves[v].data(), begin, end, row);
-                    leaves[v] = scratch->leaves[v].data() + row - begin;
-                    const WeightedSteps distribution = scratch->distribution.gather(
-                        *view.forest, rows.fitted[row], leaves[v], stride, scratch->finding[v]);
+                    const LeafFinder::Scratch &found = scratch->finding[v];
+                    found.prefetch(row + rows_ahead - begin);
+                    const WeightedSteps distribution = scratch->distribution.gather(found, row - begin);
+                    second += found.sum_second(row - begin);
                     const double away = view.centers == nullptr ? value : value - view.centers[row];
-                    const double per_unit = view.forest->grid().steps_per_unit;
-                    const double scale = parameters.surprise_width *
-                                         std::max(with.mean_deviation(distribution), view.min_deviation * per_unit);
-                    surprises[row * n_views + v] = surprise(
-                        with.student_sum(distribution, view.forest->grid().place_of(away), scale), scale / per_unit);
+                    const TargetGrid &grid = view.forest->grid();
+                    const double scale = parameters.surprise_width * std::max(with.mean_deviation(distribution),
+                                                                              view.min_deviation * grid.steps_per_unit);
+                    surprises[row * n_views + v] = surprise(with.student_sum(distribution, grid.place_of(away), scale),
+                                                            scale / grid.steps_per_unit);
                 }
-                evidence[row] = scratch->row_evidence.evidence(row, rows.fitted[row], value, leaves.data(), stride,
-                                                               scratch->finding);
+                evidence[row] = scratch->row_evidence.evidence(row, value, scratch->finding, row - begin);
+                seconds[row] = static_cast<double>(second) / static_cast<double>(n_leaves * LeafFinder::second_steps);
+            }
+        };
+    });
+}
+
+void find_second_means(const AskedRows &rows, const std::vector<const LeafFinder *> &forests, double *seconds,
+                       std::size_t n_threads, const Tick &on_tick) {
+    struct Scratch {
+        LeafFinder::Scratch finding;
+        std::vector<std::int64_t> sums;
+    };
+    std::size_t n_leaves = 0;
+    for (const LeafFinder *forest : forests) n_leaves += forest->n_pairs();
+    for_each_block(rows.n_rows, n_threads, on_tick, [&] {
+        return [&, scratch = std::make_shared<Scratch>()](std::size_t begin, std::size_t end) {
+            scratch->sums.assign(end - begin, 0);
+            for (const LeafFinder *forest : forests) {
+                forest->find_leaves(rows, begin, end, scratch->finding);
+                for (std::size_t place = 0; place < end - begin; ++place) {
+                    scratch->finding.prefetch(place + rows_ahead);
+                    scratch->sums[place] += scratch->finding.sum_second(place);
+                }
+            }
+            for (std::size_t row = begin; row < end; ++row) {
+                seconds[row] = static_cast<double>(scratch->sums[row - begin]) /
+                               static_cast<double>(n_leaves * LeafFinder::second_steps);
             }
         };
     });
@@ -330,23 +391,16 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
 
 void find_atoms(const AskedRows &rows, const LeafFinder &forest, double *atoms, std::size_t n_threads,
                 const Tick &on_tick) {
-    struct Scratch {
-        LeafFinder::Scratch finding;
-        std::vector<TableTree::Leaf> leaves;
-    };
     const std::size_t n_pairs = forest.n_pairs();
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
-        auto scratch = std::make_shared<Scratch>();
-        scratch->leaves.resize(n_pairs * std::min(rows.n_rows, rows_per_block));
-        return [&, scratch](std::size_t begin, std::size_t end) {
-            const std::size_t stride = end - begin;
-            forest.find_leaves(rows, begin, end, scratch->finding, scratch->leaves.data());
+        return [&, scratch = std::make_shared<LeafFinder::Scratch>()](std::size_t begin, std::size_t end) {
+            forest.find_leaves(rows, begin, end, *scratch);
             for (std::size_t row = begin; row < end; ++row) {
-                double *to = atoms + row * n_pairs;
                 for (std::size_t pair = 0; pair < n_pairs; ++pair) {
-                    const TableTree::Leaf &leaf = scratch->leaves[pair * stride + row - begin];
-                    const std::int32_t *members = forest.members(pair, rows.fitted[row], leaf, scratch->finding);
-                    *to++ = forest.grid().value_at(order_statistic(members, leaf.n_rows, pair, n_pairs));
+                    const TableTree::Leaf &leaf = scratch->leaf(pair, row - begin);
+                    const std::size_t chosen = order_statistic(leaf.n_rows, pair, n_pairs);
+                    const std::int32_t step = scratch->targets[pair][leaf.first + chosen];
+                    atoms[row * n_pairs + pair] = forest.grid().value_at(step);
                 }
             }
         };

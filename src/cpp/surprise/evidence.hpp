@@ -48,9 +48,14 @@ struct EvidenceParameters {
 /// @param evidence  [row]: minus the logarithm of the probability of a value at most as dense, under the mixture of the
 ///                  views, not calibrated; NaN where the value is missing
 /// @param surprises [row][view]: minus the logarithm of the density at the value
+/// @param seconds   [row]: the mean of the second target over all leaves of a row; 0 if the forests have none
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
-                   const double *values, double *evidence, double *surprises, std::size_t n_threads,
+                   const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
                    const Tick &on_tick);
+
+/// The mean of the second target over all leaves of each row, in all forests.
+void find_second_means(const AskedRows &rows, const std::vector<const LeafFinder *> &forests, double *seconds,
+                       std::size_t n_threads, const Tick &on_tick);
 
 /// The quantiles of each row's smooth distribution, the mixture of the views: [row][level].
 ///

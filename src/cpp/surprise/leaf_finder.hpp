@@ -32,30 +32,65 @@ class LeafFinder {
 public:
     /// Memory for `find_leaves`, and what it found.
     struct Scratch {
-        std::vector<std::uint8_t> has_missing;
+        std::size_t n_rows = 0;
+        /// The leaf of each row in the tree of each pair that is asked about it: [pair][row - begin].
+        std::vector<TableTree::Leaf> leaves;
+        /// By pair: the targets that its leaves are parts of, as steps. Those of a leaf are in ascending order (those
+        /// of classes in any order), and may be read by lots of `step_lot`: what follows the leaf is there, too.
+        std::vector<const std::int32_t *> targets;
+
+        std::vector<std::uint8_t> is_second;
+        std::vector<std::uint32_t> incomplete, everyone;
         std::vector<const TableTree *> trees;
+        std::vector<TableTree::Leaf> found;
         std::vector<float> rounded;
         std::vector<std::int32_t> steps;
+
+        /// Whether the targets of each leaf come after the mean of the second target there, in steps of `second_steps`
+        /// to a unit. See `PackedForest::set_second_target`.
+        bool has_second = false;
+
+        const TableTree::Leaf &leaf(std::size_t pair, std::size_t place) const { return leaves[pair * n_rows + place]; }
+
+        /// The sum of the second target's means over the leaves of a row; 0 if there is no second target.
+        std::int64_t sum_second(std::size_t place) const {
+            std::int64_t sum = 0;
+            if (!has_second) return sum;
+            for (std::size_t pair = 0; pair < targets.size(); ++pair) sum += targets[pair][leaf(pair, place).first - 1];
+            return sum;
+        }
+
+        /// Makes room for so many rows.
+        void start(std::size_t n, std::size_t n_pairs) {
+            n_rows = n;
+            leaves.resize(n * n_pairs);
+            targets.resize(n_pairs);
+        }
+
+        /// Fetches the targets in the leaves of a row, if there is one, and the leaves of those after it.
+        void prefetch(std::size_t place) const {
+            if (place >= n_rows) return;
+            const TableTree::Leaf *next = leaves.data() + place;
+            for (const std::int32_t *const of_pair : targets) {
+                __builtin_prefetch(of_pair + next->first);
+                __builtin_prefetch(next + leaves_ahead);
+                next += n_rows;
+            }
+        }
     };
 
     virtual ~LeafFinder() = default;
     virtual std::size_t n_pairs() const = 0;
     virtual const TargetGrid &grid() const = 0;
 
-    /// The leaves that rows `begin` to `end` are in, in the tree of each pair that is asked about them:
-    /// [pair][row - begin], `end - begin` to a pair.
-    virtual void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
-                             TableTree::Leaf *leaves) const = 0;
-
-    /// The targets in a leaf of the tree of a pair that was asked about a row, as steps, in ascending order (those of
-    /// classes in any order). May be read by lots of `step_lot`: what follows the leaf is there, too.
-    virtual const std::int32_t *members(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf,
-                                        const Scratch &scratch) const = 0;
-
-    /// Fetches what `members` will give.
-    virtual void prefetch(std::size_t, std::int64_t, const TableTree::Leaf &) const {}
+    /// Finds the leaves that rows `begin` to `end` are in, in the tree of each pair that is asked about them.
+    virtual void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const = 0;
 
     static constexpr std::size_t step_lot = 8;
+    static constexpr std::uint64_t second_steps = 256;
+
+private:
+    static constexpr std::size_t leaves_ahead = 8;
 };
 
 }  // namespace paribus

@@ -295,6 +295,7 @@ void PackedForest::check(const Tree &tree, const std::vector<std::uint32_t> &sam
     for (std::size_t leaf = 0; leaf <= n_splits; ++leaf) {
         // Only a table of a row or two has a tree without rows.
         require(tree.first[leaf] < tree.first[leaf + 1] || tree.header.n_members == 0);
+        require(tree.first[leaf + 1] - tree.first[leaf] <= TableTree::max_leaf_rows);
     }
     for (std::size_t i = 0; i < tree.header.n_members; ++i) require(tree.members[i] < sample.size());
 }
@@ -329,18 +330,28 @@ void PackedForest::find_rows(std::size_t pair, const double *row, std::int64_t f
     for_each_member(pair, row, fitted, [&](std::uint32_t member) { rows.push_back(member); });
 }
 
-void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
-                               TableTree::Leaf *leaves) const {
+void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const {
     scratch.steps.clear();
+    scratch.start(end - begin, n_pairs());
+    scratch.has_second = true;
+    TableTree::Leaf *next = scratch.leaves.data();
     for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
         for (std::size_t row = begin; row < end; ++row) {
+            scratch.steps.push_back(0);
             const auto first = static_cast<std::uint32_t>(scratch.steps.size());
+            std::uint64_t sum = 0;
             for_each_member(pair, rows.features + row * kinds_.n_features(), rows.fitted[row],
-                            [&](std::uint32_t member) { scratch.steps.push_back(grid_.step(target_[member])); });
-            *leaves++ = {first, static_cast<std::uint32_t>(scratch.steps.size()) - first};
+                            [&](std::uint32_t member) {
+                                scratch.steps.push_back(grid_.step(target_[member]));
+                                if (second_target_ != nullptr) sum += second_target_[member];
+                            });
+            const auto n = static_cast<std::uint32_t>(scratch.steps.size()) - first;
+            scratch.steps[first - 1] = mean_of(sum, n);
+            *next++ = {first, n};
         }
     }
     scratch.steps.resize(scratch.steps.size() + step_lot);
+    scratch.targets.assign(n_pairs(), scratch.steps.data());
 }
 
 TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t> &step_of,
@@ -353,7 +364,7 @@ TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t
         if (!tree.splits(node)) {
             const std::uint32_t leaf = node - split;
             nodes[node] = {std::numeric_limits<double>::infinity(), node, 0, true, false};
-            leaves[node] = {tree.first[leaf], tree.first[leaf + 1] - tree.first[leaf]};
+            leaves[node] = {tree.first[leaf] + leaf + 1, tree.first[leaf + 1] - tree.first[leaf]};
             continue;
         }
         const std::uint16_t question = tree.questions[split];
@@ -364,7 +375,18 @@ TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t
         ++split;
     }
     const std::vector<std::uint32_t> &sample = samples_.sample(which);
-    for (std::size_t i = 0; i < tree.header.n_members; ++i) members.push_back(step_of[sample[tree.members[i]]]);
+    members.reserve(tree.header.n_members + tree.header.n_splits + 1);
+    for (std::size_t leaf = 0; leaf <= tree.header.n_splits; ++leaf) {
+        const std::size_t mean = members.size();
+        members.push_back(0);
+        std::uint64_t sum = 0;
+        for (std::uint32_t i = tree.first[leaf]; i < tree.first[leaf + 1]; ++i) {
+            const std::uint32_t row = sample[tree.members[i]];
+            members.push_back(step_of[row]);
+            if (second_target_ != nullptr) sum += second_target_[row];
+        }
+        members[mean] = mean_of(sum, tree.first[leaf + 1] - tree.first[leaf]);
+    }
     return {std::move(nodes), {tree.sets, tree.sets + tree.header.n_sets}, std::move(leaves)};
 }
 

@@ -38,18 +38,20 @@ public:
     const TreeSamples &samples() const { return samples_; }
     std::size_t n_pairs() const override { return samples_.n_pairs(); }
     const TargetGrid &grid() const override { return grid_; }
-    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
-                     TableTree::Leaf *leaves) const override;
-    const std::int32_t *members(std::size_t, std::int64_t, const TableTree::Leaf &leaf,
-                                const Scratch &scratch) const override {
-        return scratch.steps.data() + leaf.first;
-    }
+    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const override;
+
+    /// Something else that is known of the fitted rows, and that the rows of a leaf have in common more or less: how
+    /// hard they are to predict.
+    ///
+    /// @param values by row of the table; must outlive the forest
+    void set_second_target(const std::uint8_t *values) { second_target_ = values; }
 
     /// The rows of the leaf that a row is in, in the tree of a pair that is asked about it, appended by ascending
     /// target.
     void find_rows(std::size_t pair, const double *row, std::int64_t fitted, std::vector<std::uint32_t> &rows) const;
 
-    /// A tree in the form that many rows go down fast, without its members; and these as steps.
+    /// A tree in the form that many rows go down fast, without its members; and these as steps, those of each leaf
+    /// after the mean of the second target there.
     ///
     /// @param step_of by row of the table
     TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of,
@@ -67,10 +69,15 @@ private:
     void check(const Tree &tree, const std::vector<std::uint32_t> &sample) const;
     template <typename Use>
     void for_each_member(std::size_t pair, const double *row, std::int64_t fitted, const Use &use) const;
+    /// The mean of the second target over so many rows, rounded to a step.
+    static std::int32_t mean_of(std::uint64_t sum, std::uint64_t n) {
+        return n == 0 ? 0 : static_cast<std::int32_t>((sum * second_steps + n / 2) / n);
+    }
 
     const FeatureKinds &kinds_;
     const TreeSamples &samples_;
     const TargetColumn &target_;
+    const std::uint8_t *second_target_ = nullptr;
     const std::uint8_t *bytes_;
     TargetGrid grid_;
     bool is_wide_;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "surprise/packed_forest.hpp"
+#include "surprise/tree_pair.hpp"
 
 namespace paribus {
 
@@ -23,24 +24,26 @@ public:
 
     std::size_t n_pairs() const override { return samples_.n_pairs(); }
     const TargetGrid &grid() const override { return grid_; }
-    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch,
-                     TableTree::Leaf *leaves) const override;
-    const std::int32_t *members(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf,
-                                const Scratch &) const override {
-        return members_[samples_.unseen_tree(pair, fitted)].data() + leaf.first;
-    }
-
-    void prefetch(std::size_t pair, std::int64_t fitted, const TableTree::Leaf &leaf) const override {
-        __builtin_prefetch(members_[samples_.unseen_tree(pair, fitted)].data() + leaf.first);
-    }
+    void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const override;
 
 private:
     const FeatureKinds &kinds_;
     const TreeSamples &samples_;
     TargetGrid grid_;
+    /// Puts the trees of a pair, and the targets in their leaves, side by side.
+    void join(std::vector<std::vector<std::int32_t>> &members);
+    /// The leaves of some rows in one pair of trees, whatever these ask for, and whatever the rows lack.
+    void find_some(const double *rows, const std::vector<std::uint32_t> &which, std::size_t pair,
+                   Scratch &scratch) const;
+
     std::vector<TableTree> trees_;
-    /// [tree]: the targets of its leaves, one leaf after the other, each in ascending order.
+    /// Only a forest that was packed knows the second target.
+    bool has_second_ = false;
+    std::vector<TreePair> pairs_;
+    /// [pair]: the targets of the leaves of both trees, one leaf after the other, each in ascending order.
     std::vector<std::vector<std::int32_t>> members_;
+    /// [pair]: where those of the second tree begin.
+    std::vector<std::uint32_t> second_;
 };
 
 }  // namespace paribus

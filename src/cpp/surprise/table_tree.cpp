@@ -222,16 +222,6 @@ TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters
     nodes_.shrink_to_fit();
     leaves_.resize(nodes_.size());
     leaves_.shrink_to_fit();
-    make_narrow();
-}
-
-void TableTree::make_narrow() {
-    const auto fits = [](const Node &node) { return !node.is_categorical && is_single(node.threshold); };
-    if (nodes_.size() > 0xffff || !std::all_of(nodes_.begin(), nodes_.end(), fits)) return;
-    narrow_.reserve(nodes_.size());
-    for (const Node &node : nodes_) {
-        narrow_.push_back({static_cast<float>(node.threshold), static_cast<std::uint16_t>(node.left), node.feature});
-    }
 }
 
 void TableTree::thin_out_leaves() {
@@ -253,9 +243,8 @@ bool TableTree::category_goes_left(const FeatureKinds &kinds, const Node &node, 
     return category_goes_left(set, kinds.bin_of_code[node.feature], value, node.missing_left);
 }
 
-template <bool is_plain>
 void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
-                          std::size_t n_rows, Leaf *leaves) {
+                          const std::uint32_t *which, std::size_t n_rows, Leaf *leaves) {
     const std::size_t n_features = kinds.n_features();
     // The last rows are joined by copies of the first.
     const double *values[side_by_side];
@@ -264,22 +253,16 @@ void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *tre
     for (std::size_t i = 0; i < side_by_side; ++i) {
         const std::size_t row = i < n_rows ? i : 0;
         nodes[i] = trees[row]->nodes_.data();
-        values[i] = rows + row * n_features;
+        values[i] = rows + which[row] * n_features;
     }
     const auto step = [&](std::size_t i) {
         const Node &node = nodes[i][places[i]];
         const double value = values[i][node.feature];
         // Without branches: they would be guessed wrong half of the time. A leaf keeps the row: its left child is
         // itself, and its threshold is infinite.
-        if constexpr (is_plain) {
-            places[i] = node.left + !(value <= node.threshold);
-        } else {
-            bool goes_left = (value <= node.threshold) | ((value != value) & node.missing_left);
-            if (node.is_categorical) {
-                goes_left = trees[i < n_rows ? i : 0]->category_goes_left(kinds, node, value);
-            }
-            places[i] = node.left + !goes_left;
-        }
+        bool goes_left = (value <= node.threshold) | ((value != value) & node.missing_left);
+        if (node.is_categorical) goes_left = trees[i < n_rows ? i : 0]->category_goes_left(kinds, node, value);
+        places[i] = node.left + !goes_left;
     };
     for (bool moved = true; moved;) {
         // To ask whether all have arrived takes as long as a step.
@@ -296,47 +279,11 @@ void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *tre
     for (std::size_t i = 0; i < n_rows; ++i) leaves[i] = trees[i]->leaves_[places[i]];
 }
 
-void TableTree::find_narrow(const TableTree *const *trees, const float *rows, std::size_t n_features,
-                            std::size_t n_rows, Leaf *leaves) {
-    for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
-        // The last rows are joined by copies of the first.
-        const float *values[side_by_side];
-        const NarrowNode *nodes[side_by_side];
-        std::uint32_t places[side_by_side] = {};
-        const std::size_t n = std::min(side_by_side, n_rows - begin);
-        for (std::size_t i = 0; i < side_by_side; ++i) {
-            const std::size_t row = begin + (i < n ? i : 0);
-            nodes[i] = trees[row]->narrow_.data();
-            values[i] = rows + row * n_features;
-        }
-        const auto step = [&](std::size_t i) {
-            const NarrowNode node = nodes[i][places[i]];
-            places[i] = std::uint32_t{node.left} + !(values[i][node.feature] <= node.threshold);
-        };
-        for (bool moved = true; moved;) {
-            for (std::size_t level = 0; level < 3; ++level) {
-                for (std::size_t i = 0; i < side_by_side; ++i) step(i);
-            }
-            moved = false;
-            for (std::size_t i = 0; i < side_by_side; ++i) {
-                const std::uint32_t last = places[i];
-                step(i);
-                moved |= places[i] != last;
-            }
-        }
-        for (std::size_t i = 0; i < n; ++i) leaves[begin + i] = trees[begin + i]->leaves_[places[i]];
-    }
-}
-
 void TableTree::find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
-                     const std::uint8_t *has_missing, std::size_t n_rows, Leaf *leaves) {
-    const std::size_t n_features = kinds.n_features();
-    for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
-        const std::size_t n = std::min(side_by_side, n_rows - begin);
-        bool is_plain = true;
-        for (std::size_t i = begin; i < begin + n; ++i) is_plain &= trees[i]->sets_.empty() && has_missing[i] == 0;
-        const auto find_here = is_plain ? find_some<true> : find_some<false>;
-        find_here(kinds, trees + begin, rows + begin * n_features, n, leaves + begin);
+                     const std::vector<std::uint32_t> &which, Leaf *leaves) {
+    for (std::size_t begin = 0; begin < which.size(); begin += side_by_side) {
+        find_some(kinds, trees + begin, rows, which.data() + begin, std::min(side_by_side, which.size() - begin),
+                  leaves + begin);
     }
 }
 

@@ -61,9 +61,7 @@ public:
     ///
     /// @param leaves by node
     TableTree(std::vector<Node> nodes, std::vector<BinSet> sets, std::vector<Leaf> leaves)
-        : nodes_(std::move(nodes)), sets_(std::move(sets)), leaves_(std::move(leaves)) {
-        make_narrow();
-    }
+        : nodes_(std::move(nodes)), sets_(std::move(sets)), leaves_(std::move(leaves)) {}
 
     const std::vector<Node> &nodes() const { return nodes_; }
     const std::vector<BinSet> &sets() const { return sets_; }
@@ -77,47 +75,27 @@ public:
     /// The leaf of each row in a tree of its own choice. A value that is missing or a category that a split has not
     /// seen goes where the split sends it, or with the majority.
     ///
-    /// @param trees       one per row
-    /// @param rows        [row][feature of the table]
-    /// @param has_missing by row: whether any of its values is missing
+    /// @param rows  [row][feature of the table]
+    /// @param which the rows that are asked for
+    /// @param trees one for each of these
     static void find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
-                     const std::uint8_t *has_missing, std::size_t n_rows, Leaf *leaves);
-
-    /// The same for rows without missing values, in trees that are all narrow, which is faster.
-    ///
-    /// @param rows [row][feature of the table], rounded up to 32 bits: a number is up to a threshold of 32 bits if and
-    ///             only if it is so rounded
-    static void find_narrow(const TableTree *const *trees, const float *rows, std::size_t n_features,
-                            std::size_t n_rows, Leaf *leaves);
-
-    /// Whether the nodes fit into 8 bytes each: there are few, no categories, and all thresholds are 32-bit numbers.
-    bool is_narrow() const { return !narrow_.empty(); }
+                     const std::vector<std::uint32_t> &which, Leaf *leaves);
 
 private:
-    struct NarrowNode {
-        float threshold;
-        std::uint16_t left, feature;
-    };
-
-    void make_narrow();
-
     /// Leaves only so many rows in each leaf as are to represent it.
     void thin_out_leaves();
 
     /// Rows that go down together: while one waits for memory, the others go on.
     static constexpr std::size_t side_by_side = 8;
-    /// No more rows than that. Plain ones have no missing values, and their trees no categories.
-    template <bool is_plain>
+    /// No more rows than that.
     static void find_some(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
-                          std::size_t n_rows, Leaf *leaves);
+                          const std::uint32_t *which, std::size_t n_rows, Leaf *leaves);
     bool category_goes_left(const FeatureKinds &kinds, const Node &node, double value) const;
 
     friend class TreeGrower;
     friend class SubtreeGrower;
 
     std::vector<Node> nodes_;
-    /// The same as `nodes_`; empty if they do not fit.
-    std::vector<NarrowNode> narrow_;
     std::vector<BinSet> sets_;
     std::vector<Leaf> leaves_;
     std::vector<std::uint32_t> members_;

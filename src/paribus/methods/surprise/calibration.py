@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 
@@ -14,6 +15,13 @@ LEVELS = np.array([1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15
 MIN_SCALE, MAX_SCALE = 0.2, 20.0
 # Rows beyond a quantile that is to say how heavy a tail is.
 MIN_FAR_ROWS = 8
+# Evidence, in nats, beyond which a fitted value says no more about how hard its surroundings are to predict: anomalies
+# must not make theirs look hard. It is stored in so many steps per nat, as bytes.
+MAX_LEVEL = 5.0
+STEPS_PER_NAT = 51.0
+# The mean evidence around a row varies by chance. Up to this many times the usual one, it is the usual one.
+CHANCE = 1.25
+NO_LIMIT = 1e200
 
 
 @dataclass(frozen=True)
@@ -65,3 +73,39 @@ class TailMap:
         evidence = np.where(beyond, self.evidence[-1] + (values - self.knots[-1]) / self.scale, evidence)
         excess = np.maximum(evidence - self.limit, 0.0)
         return np.asarray(np.where(excess > 0, self.limit + 2.0 * (np.sqrt(1.0 + excess) - 1.0), evidence))
+
+
+@dataclass(frozen=True)
+class CellCalibration:
+    """From raw evidence to a probability, by how hard values are to predict in the surroundings of the row.
+
+    Where a forest has few rows to go by, or behavior is erratic, all values look strange. The evidence of a value is
+    therefore measured against that of the fitted rows in its leaves, which has to be as if it were drawn from the
+    same distribution everywhere.
+    """
+
+    overall: TailMap
+    """What raw evidence is worth, wherever the row is."""
+    usual: float
+    """The mean evidence around the median row."""
+    final: TailMap
+    """What evidence is worth as a multiple of how hard the surroundings are."""
+    levels: npt.NDArray[np.uint8] = field(repr=False)
+    """By fitted row: its evidence, as `evidence_levels` has it. It is averaged over the leaves of a row."""
+
+    def factors(self, around: Floats) -> Floats:
+        """How many times as hard as usual values are to predict, from the mean evidence around them; at least 1."""
+        return np.asarray(np.maximum(around / self.usual / CHANCE, 1.0))
+
+    def __call__(self, raw: Floats, around: Floats) -> Floats:
+        """The evidence of values; NaN where one is missing."""
+        return self.final(self.overall(raw) / self.factors(around))
+
+
+def evidence_levels(evidence: Floats) -> npt.NDArray[np.uint8]:
+    """Evidence as bytes, to be averaged over leaves. Missing values have none.
+
+    >>> evidence_levels(np.array([0.0, 1.0, 70.0, np.nan]))
+    array([  0,  51, 255,   0], dtype=uint8)
+    """
+    return np.round(np.clip(np.nan_to_num(evidence), 0.0, MAX_LEVEL) * STEPS_PER_NAT).astype(np.uint8)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.statistics import reach
-from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_evidence, column_quantiles
+from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_evidence, column_quantiles, second_means
 from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
-from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.surprise.calibration import NO_LIMIT, STEPS_PER_NAT, CellCalibration, TailMap, evidence_levels
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
 from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
 from paribus.methods.surprise.trend import Leverage, fit_trend
@@ -39,6 +39,8 @@ N_ROUNDS = 50
 # Columns of no more distinct values have these listed.
 MAX_LISTED_VALUES = 2_000
 MAX_DECIMALS = 6
+# The mean evidence of the fitted values is 1 where these are calibrated, and less where they repeat.
+MIN_USUAL = 0.05
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Learned:
     """By forest."""
     smoothing: ColumnSmoothing | None
     """None for a constant column."""
-    tail: TailMap | None
+    calibration: CellCalibration | None
     ranges: RangeMap
     trend: TrendTarget | None
 
@@ -134,23 +136,38 @@ class ConditionalColumn:
         min_deviations = [view.min_deviation for view in self._views]
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
         told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
-        raw, surprises = self._look(told, target)
+        raw, surprises, _ = self._look(told, target)
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
-        tail = TailMap.fit(raw, float(np.log(len(known))))
+        calibration, around = self._calibrate(asked, raw, known)
         self._learned = Learned(
             shares,
             usual,
             min_deviations,
             smoothing,
-            tail,
+            calibration,
             self._find_ranges(asked.take(known[:MAX_ROWS_FOR_RANGES]), target[known[:MAX_ROWS_FOR_RANGES]]),
             trend,
         )
         for view in self._views:
             view.forest.release()
-        return tail(raw), mixed - usual, None
+        return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around)), None
+
+    def _calibrate(self, asked: Asked, raw: Floats, known: Positions) -> tuple[CellCalibration, Floats]:
+        """Learns what evidence is worth. Returns also the mean evidence around each fitted row."""
+        overall = TailMap.fit(raw, NO_LIMIT)
+        evidence = overall(raw)
+        levels = evidence_levels(evidence)
+        for view in self._views:
+            view.forest.set_second_target(levels)
+        forests = [view.forest for view in self._views]
+        around = second_means(forests, asked.rows, asked.fitted, asked.n_threads) / STEPS_PER_NAT
+        # Where most values are one and the same, the median row is easier than usual.
+        usual = max(float(np.median(around[known])), float(around[known].mean()), MIN_USUAL)
+        calibration = CellCalibration(overall, usual, overall, levels)
+        final = TailMap.fit(evidence / calibration.factors(around), float(np.log(len(known))))
+        return replace(calibration, final=final), around
 
     def recall(self, learned: Learned, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
         """Takes over what was learned before, and the forests that were grown."""
@@ -158,8 +175,10 @@ class ConditionalColumn:
         if self.is_constant:
             return
         self._make_views(learned.trend)
+        assert learned.calibration is not None
         for view, forest, min_deviation in zip(self._views, packed, learned.min_deviations, strict=True):
             view.open(kinds, samples, forest, min_deviation)
+            view.forest.set_second_target(learned.calibration.levels)
 
     @property
     def packed(self) -> list[Bytes]:
@@ -169,11 +188,12 @@ class ConditionalColumn:
     def judge(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
         """The calibrated evidence of values, and their surprise above the usual, in nats; NaN where one is missing."""
         learned = self._learned
-        if learned.tail is None:
+        if learned.calibration is None:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
-        raw, surprises = self._look(asked, values)
-        return learned.tail(raw), mix(surprises, learned.shares) - learned.usual
+        raw, surprises, around = self._look(asked, values)
+        surprise = mix(surprises, learned.shares) - learned.usual
+        return learned.calibration(raw, around), _lessened(surprise, learned.calibration.factors(around))
 
     def densities(self, asked: Asked) -> list[Density]:
         """The distribution of each row."""
@@ -226,14 +246,17 @@ class ConditionalColumn:
             target = make_target(self._rows, self._column, limits, self.features, trend)
             self._views.append(ForestView(target, self.features, has_trend=True))
 
-    def _look(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
-        """Evidence before calibration, and minus the logarithm of the density: [view][row], the whole column first."""
+    def _look(self, asked: Asked, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Evidence before calibration, surprises, and the mean evidence around each row.
+
+        Surprises are minus the logarithm of the density: [view][row], the whole column first.
+        """
         smoothing = self._learned.smoothing
         assert smoothing is not None
-        raw, surprises = column_evidence(
+        raw, surprises, around = column_evidence(
             self._smooth_views(asked), smoothing.core, asked.rows, asked.fitted, values, asked.n_threads, asked.tick
         )
-        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T])
+        return raw, np.vstack([self._whole.surprises(asked, values), surprises.T]), around / STEPS_PER_NAT
 
     def _smooth_views(self, asked: Asked) -> list[tuple[Forest, Floats | None, float, float, float]]:
         smoothing = self._learned.smoothing
@@ -281,6 +304,11 @@ def find_support(values: Floats) -> ColumnSupport:
         return ColumnSupport(lowest, highest, resolution, distinct)
     decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
     return ColumnSupport(lowest, highest, resolution, None, decimals)
+
+
+def _lessened(surprises: Floats, factors: Floats) -> Floats:
+    """Surprises above the usual, where values are so many times as hard to predict."""
+    return np.where(surprises > 0, surprises / factors, surprises)
 
 
 def fit_shares(surprises: Floats) -> Floats:

@@ -130,8 +130,9 @@ class SurpriseModel:
                 spread[place] = to_learn
         if tick is not None:
             tick(n_rows)
-        cells = self._cells(evidence, surprises)
-        self._verdict = Verdict.fit(cells, self._spread_cells(evidence, surprises, spread))
+        gross = self._gross(self._rows[:, self._n_contextual :])
+        cells = self._cells(evidence, surprises, gross)
+        self._verdict = Verdict.fit(cells, self._spread_cells(evidence, surprises, gross, spread))
         forests = StoredForests(
             self._index.order(),
             table.kinds().bins(),
@@ -192,17 +193,26 @@ class SurpriseModel:
             evidence[:, place], surprises[:, place] = column.judge(asked, values)
             if rows.tick is not None:
                 rows.tick(n_rows * (place + 1) // len(self._columns))
-        return self._cells(evidence, surprises)
+        return self._cells(evidence, surprises, self._gross(rows.behavior))
 
-    def _cells(self, evidence: Floats, surprises: Floats) -> CellEvidence:
+    def _gross(self, behavior: Floats) -> Floats:
+        """The evidence of values that are beyond anything that their columns have: [row][behavioral feature]."""
+        found = np.zeros(behavior.shape)
+        for feature, summary in enumerate(self._summaries):
+            if not isinstance(summary, Categories) and not summary[0].is_constant:
+                found[:, feature] = summary[0].tails.evidence(behavior[:, feature])
+        return found
+
+    def _cells(self, evidence: Floats, surprises: Floats, gross: Floats) -> CellEvidence:
         """The evidence of all cells, from that of each column given the context, and then given all: [row][column]."""
         n = self._n_behavioral
+        alone = np.maximum(evidence[:, :n], gross)
         if not self._given_all:
-            return CellEvidence(evidence, evidence, surprises, surprises)
-        return CellEvidence(evidence[:, :n], evidence[:, n:], surprises[:, :n], surprises[:, n:])
+            return CellEvidence(alone, alone, surprises, surprises, gross)
+        return CellEvidence(alone, np.maximum(evidence[:, n:], gross), surprises[:, :n], surprises[:, n:], gross)
 
     def _spread_cells(
-        self, evidence: Floats, surprises: Floats, spread: dict[int, tuple[Floats, Floats]]
+        self, evidence: Floats, surprises: Floats, gross: Floats, spread: dict[int, tuple[Floats, Floats]]
     ) -> CellEvidence | None:
         """The cells with those of categories spread evenly; None if there are none."""
         if not spread:
@@ -210,7 +220,7 @@ class SurpriseModel:
         evidence, surprises = evidence.copy(), surprises.copy()
         for place, each in spread.items():
             evidence[:, place], surprises[:, place] = each
-        return self._cells(evidence, surprises)
+        return self._cells(evidence, surprises, gross)
 
     def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
         """What is said of cells, in the order of `rows`."""

@@ -15,11 +15,12 @@ from paribus.methods.density import ColumnShape, ColumnSupport, RangeMap
 from paribus.methods.interface import Arrays, StoredArrays
 from paribus.methods.null import ScoreNull
 from paribus.methods.parameters import MAX_TREES, resolve_max_features
-from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.surprise.calibration import CellCalibration, TailMap
 from paribus.methods.surprise.categories import Categories, LearnedCategories
 from paribus.methods.surprise.forests import StoredForests
 from paribus.methods.surprise.mixture import Learned
 from paribus.methods.surprise.smoothing import ColumnSmoothing
+from paribus.methods.surprise.tails import ColumnTails
 from paribus.methods.surprise.trend import Leverage, LinearTrend
 from paribus.methods.surprise.verdict import KINDS, ValueMap, Verdict
 from paribus.methods.surprise.views import MAX_COLUMN_ATOMS, Bytes, ForestSettings, TrendTarget, WholeColumn
@@ -141,6 +142,8 @@ def _pack_forests(state: SurpriseState) -> Arrays:
         if isinstance(learned, Learned) and learned.trend is not None:
             leverage = learned.trend.leverage
             arrays |= {f"leverage_rows_{place}": leverage.rows, f"leverage_{place}": leverage.divisors}
+        if isinstance(learned, Learned) and learned.calibration is not None:
+            arrays[f"levels_{place}"] = learned.calibration.levels
         for view, each in enumerate(packed):
             arrays[f"{FOREST}{place}_{view}"] = each
     return arrays
@@ -153,6 +156,7 @@ def _pack_summary(whole: WholeColumn, support: ColumnSupport) -> dict[str, Any]:
         "scale": whole.scale,
         "has_all": whole.has_all,
         "limits": list(whole.limits),
+        "tails": [whole.tails.middle, *whole.tails.distances, *whole.tails.powers, whole.tails.start, whole.tails.least],
         "support": [support.lowest, support.highest, support.resolution],
         "listed": support.values is not None,
         "decimals": support.decimals,
@@ -182,7 +186,7 @@ def _pack_learned(learned: Learned | LearnedCategories) -> dict[str, Any]:
             "shares": list(smoothing.shares),
             "min_widths": list(smoothing.min_widths),
         },
-        "tail": None if learned.tail is None else _pack_tail(learned.tail),
+        "calibration": None if learned.calibration is None else _pack_calibration(learned.calibration),
         "ranges": {
             "probabilities": learned.ranges.probabilities.tolist(),
             "levels": learned.ranges.levels.tolist(),
@@ -198,6 +202,14 @@ def _pack_learned(learned: Learned | LearnedCategories) -> dict[str, Any]:
             "amounts": [None if amounts is None else amounts.tolist() for amounts in trend.amounts],
         },
         "distances": None if learned.trend is None else list(learned.trend.limits),
+    }
+
+
+def _pack_calibration(calibration: CellCalibration) -> dict[str, Any]:
+    return {
+        "overall": _pack_tail(calibration.overall),
+        "usual": calibration.usual,
+        "final": _pack_tail(calibration.final),
     }
 
 
@@ -248,7 +260,7 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
             continue
         others = [] if place < n_behavioral else [len(categorical) + other for other in chosen[place - n_behavioral]]
         own = categorical[table.feature_contexts[place % n_behavioral]]
-        found = _unpack_learned(fields, arrays, place, np.append(own, all_categorical[others]), summary[0])
+        found = _unpack_learned(fields, arrays, place, n_rows, np.append(own, all_categorical[others]), summary[0])
         learned.append(found)
         n_views.append(len(found.min_deviations))
     verdict = _unpack_verdict(_part(header, "verdict"), n_behavioral)
@@ -294,6 +306,7 @@ def _unpack_summary(stored: Any, arrays: StoredArrays, place: int) -> tuple[Whol
         _above_zero(part, "scale"),
         part.flag("has_all"),
         (float(limits[0]), float(limits[1])),
+        _unpack_tails(part),
     )
     if not whole.is_constant and len(atoms) < 2:
         raise DamagedError("atoms is not what it should be")
@@ -304,6 +317,13 @@ def _unpack_summary(stored: Any, arrays: StoredArrays, place: int) -> tuple[Whol
             raise DamagedError("values is not what it should be")
     decimals = part.get("decimals", lambda value: value is None or (is_whole(value) and 0 <= value <= 20))
     return whole, ColumnSupport(float(lowest), float(highest), float(resolution), values, decimals)
+
+
+def _unpack_tails(part: Fields) -> ColumnTails:
+    middle, low, high, low_power, high_power, start, least = _numbers(part, "tails", 7, 7).tolist()
+    if min(low, high, low_power, high_power, start, least) < 0:
+        raise DamagedError("tails is not what it should be")
+    return ColumnTails(middle, (low, high), (low_power, high_power), start, least)
 
 
 def _unpack_categories(stored: Any, codes: Floats, n_codes: int) -> Categories:
@@ -323,7 +343,12 @@ def _unpack_learned_categories(stored: Any) -> LearnedCategories:
 
 
 def _unpack_learned(
-    fields: Any, arrays: StoredArrays, place: int, categorical: npt.NDArray[np.uint8], whole: WholeColumn
+    fields: Any,
+    arrays: StoredArrays,
+    place: int,
+    n_rows: int,
+    categorical: npt.NDArray[np.uint8],
+    whole: WholeColumn,
 ) -> Learned:
     if not isinstance(fields, dict):
         raise DamagedError("learned is not what it should be")
@@ -352,10 +377,16 @@ def _unpack_learned(
         float(part.get("usual", is_finite)),
         _positive(part, "min_deviations", n_views).tolist(),
         smoothing,
-        _unpack_tail(_part(part, "tail")),
+        _unpack_calibration(_part(part, "calibration"), arrays, place, n_rows),
         RangeMap(probabilities, levels),
         trend,
     )
+
+
+def _unpack_calibration(part: Fields, arrays: StoredArrays, place: int, n_rows: int) -> CellCalibration:
+    levels = array_of(arrays, f"levels_{place}", np.uint8, (n_rows,))
+    overall, final = _unpack_tail(_part(part, "overall")), _unpack_tail(_part(part, "final"))
+    return CellCalibration(overall, _above_zero(part, "usual"), final, levels)
 
 
 def _unpack_smoothing(part: Fields, n_views: int) -> ColumnSmoothing:

@@ -55,6 +55,8 @@ class CellEvidence:
     surprise_given_context: Floats
     """Minus the logarithm of the density, above the usual."""
     surprise_given_all: Floats
+    gross: Floats
+    """The evidence of a value beyond anything that its column has, whatever the context; 0 of all others."""
 
     @property
     def both(self) -> Floats:
@@ -73,6 +75,7 @@ class CellEvidence:
             self.given_all[rows],
             self.surprise_given_context[rows],
             self.surprise_given_all[rows],
+            self.gross[rows],
         )
 
 
@@ -310,12 +313,14 @@ def _evidence_of_kinds(
     found: list[Evidence] = []
     for kind in kinds:
         if kind.statistic in sum_maps:
-            found.append(sum_maps[kind.statistic](_total(sums[kind.statistic], fills[kind.statistic])))
+            of_sum = sum_maps[kind.statistic](_total(sums[kind.statistic], fills[kind.statistic]))
+            # A sum of one value is that value.
+            found.append(of_sum if value_maps else np.maximum(of_sum, cells.gross[:, 0]))
         else:
             maps = value_maps[kind.statistic]
             evidence, surprises = _value_parts(cells, kind.statistic)
             columns = [each(evidence[:, place], surprises[:, place]) for place, each in enumerate(maps)]
-            found.append(np.column_stack(columns))
+            found.append(np.maximum(np.column_stack(columns), cells.gross))
     return found
 
 

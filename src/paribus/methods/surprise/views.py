@@ -11,6 +11,7 @@ import numpy.typing as npt
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.statistics import mean_deviation, reach
 from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_surprises
+from paribus.methods.surprise.tails import ColumnTails
 from paribus.methods.surprise.trend import Leverage, LinearTrend
 
 Features = npt.NDArray[np.uint16]
@@ -98,6 +99,8 @@ class WholeColumn:
     """Whether these are all that there are."""
     limits: tuple[float, float]
     """Values beyond count as if they were there, in all views."""
+    tails: ColumnTails
+    """What says that a value is gross, whatever the context."""
 
     @classmethod
     def of(cls, target: Floats) -> WholeColumn:
@@ -109,7 +112,8 @@ class WholeColumn:
         atoms: Floats = near[((np.arange(n) + 0.5) / n * len(near)).astype(np.int64)]
         # Between equal values any width will do.
         scale = WIDTH_OF_WHOLE_COLUMN * (mean_deviation(atoms) or mean_deviation(near) or 1.0)
-        return cls((float(values[0]), float(values[-1])), atoms, float(scale), n == len(near), limits)
+        ends = float(values[0]), float(values[-1])
+        return cls(ends, atoms, float(scale), n == len(near), limits, ColumnTails.of(values))
 
     @property
     def is_constant(self) -> bool:

@@ -1,0 +1,73 @@
+"""Values beyond anything that a column has: how improbable they are, whatever the context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+
+# The tail begins where this share of the values lies farther out, or this many values in a short column, and its power
+# is measured from where ten times as many do.
+FAR, MIN_FAR_ROWS = 0.005, 4
+NEAR_BY_FAR = 10.0
+MAX_NEAR = 0.4
+# A tail is never taken to be lighter than this power.
+MAX_POWER = 20.0
+# A value is gross if so many rows would not have one as far out with a probability of about e to the minus this.
+MARGIN = 4.0
+
+
+@dataclass(frozen=True)
+class ColumnTails:
+    """The two tails of a column, taken for power laws in the distance from its median.
+
+    A power law is heavy: most columns have lighter tails. A value that is gross by this measure is gross by any, even
+    where its context allows nearly everything. More than `FAR` gross values on one side hide each other.
+    """
+
+    middle: float
+    distances: tuple[float, float]
+    """Below and above the median: where the tail begins; 0 if values do not vary."""
+    powers: tuple[float, float]
+    start: float
+    """The evidence where the tails begin: minus the logarithm of the share of values beyond."""
+    least: float
+    """Evidence below this is no news."""
+
+    @classmethod
+    def of(cls, values: Floats) -> ColumnTails:
+        """The tails of a column; no value may be missing.
+
+        >>> normal = np.random.default_rng(0).normal(size=10_000)
+        >>> ColumnTails.of(normal).evidence(np.array([0.0, 4.0, 8.0, -1000.0, np.nan])).round(1)
+        array([ 0. ,  0. ,  0. , 27.7,  0. ])
+        """
+        ascending = np.sort(values)
+        n = len(ascending)
+        far = min(max(FAR, MIN_FAR_ROWS / n), 0.5)
+        near = min(NEAR_BY_FAR * far, MAX_NEAR)
+        middle = float(ascending[n // 2])
+        # Few values say how heavy a tail is: it is taken to be heavier by two standard errors.
+        doubt = 1.0 + 2.0 / np.sqrt(max(far * n, 1.0))
+        found = []
+        for one_side in (middle - ascending, (ascending - middle)[::-1]):
+            begin = max(float(one_side[min(int(far * n), n - 1)]), 0.0)
+            earlier = max(float(one_side[min(int(near * n), n - 1)]), begin / NEAR_BY_FAR)
+            power = np.log(near / far) / np.log(begin / earlier) if begin > earlier > 0 else MAX_POWER
+            found.append((begin, float(min(power / doubt, MAX_POWER))))
+        (low, low_power), (high, high_power) = found
+        # A side without values is as wide as the other.
+        distances = low or high, high or low
+        return cls(middle, distances, (low_power, high_power), float(-np.log(far)), float(np.log(n)) + MARGIN)
+
+    def evidence(self, values: Floats) -> Floats:
+        """Minus the logarithm of the probability of values as far out; 0 for those that are not gross, or missing."""
+        away = np.nan_to_num(np.abs(values - self.middle))
+        is_high = values > self.middle
+        begin = np.where(is_high, self.distances[1], self.distances[0])
+        power = np.where(is_high, self.powers[1], self.powers[0])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.start + power * np.log(away / begin)
+        return np.where((begin > 0) & (found > self.least), found, 0.0)
