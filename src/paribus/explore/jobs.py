@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-
 STARTS = frozenset(["a", "all", "an", "at", "cannot", "choose", "column", "no", "row", "rows", "the", "there", "these"])
 """First words of sentences that are no names."""
 
