@@ -10,16 +10,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.statistics import reach
-from paribus._core import (
-    FeatureKinds,
-    FeatureTable,
-    Forest,
-    Samples,
-    Target,
-    column_evidence,
-    column_quantiles,
-    second_means,
-)
+from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_evidence, column_quantiles, second_means
 from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
 from paribus.methods.surprise.calibration import NO_LIMIT, STEPS_PER_NAT, CellCalibration, TailMap, evidence_levels
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
