@@ -23,7 +23,7 @@ from tests.explore.support import QUICK, ROLES, TOKEN, wait, write_stones
 from tests.support.hostile import NAMES
 
 OpenPage = Callable[..., Page]
-PATIENCE = 20_000  # milliseconds
+PATIENCE = 60_000  # milliseconds
 SCREEN = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
 

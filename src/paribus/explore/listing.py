@@ -80,8 +80,9 @@ class Listing:
     def of(cls, taught: Taught, wanted: Filter, other: Taught | None) -> Listing:
         """Filters and sorts the rows; `other` is the result to compare with."""
         analysis, scores = taught.analysis, taught.teaching.scores
+        # What is flagged follows from the detector, whose false alarms are known; what was taught decides the order.
         with np.errstate(invalid="ignore"):
-            above = scores > wanted.threshold
+            above = analysis.scores > wanted.threshold
         is_open = taught.teaching.is_open
         if wanted.status == "open":
             keep = above & is_open
