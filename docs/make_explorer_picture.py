@@ -45,7 +45,7 @@ def take(path: Path) -> None:
         page = browser.new_page(viewport={"width": 1360, "height": 980})
         page.set_default_timeout(60_000)
         page.goto(f"http://{LOOPBACK}:{listener.getsockname()[1]}/#token")
-        page.get_by_role("option").first.click()
+        page.locator(".line:not(.loading)").first.click()
         page.locator(".beans svg").first.wait_for()
         page.wait_for_timeout(500)
         page.screenshot(path=path)

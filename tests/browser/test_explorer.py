@@ -139,7 +139,7 @@ def test_from_a_file_to_a_decision(open_page: OpenPage, folder: Path, tmp_path: 
         page.get_by_role("button", name="Find unusual rows").click()
         group = page.locator(".groups li", has_text="z is 0")
         group.wait_for()
-        page.get_by_role("option").first.click()
+        page.locator(".line:not(.loading)").first.click()
         expect(page.locator(".beans svg").first).to_be_visible(timeout=PATIENCE)
         group.get_by_role("button", name="Known cause").click()
         expect(page.locator(".badge")).to_have_text("1", timeout=PATIENCE)
@@ -161,12 +161,12 @@ def test_from_a_file_to_a_decision(open_page: OpenPage, folder: Path, tmp_path: 
 def test_by_keyboard_alone(open_page: OpenPage, server: Running) -> None:
     """Tests that rows are selected, decided, taken back and asked about without a mouse, and roles changed."""
     page = open_page()
-    page.get_by_role("option").first.wait_for()
+    page.locator(".line:not(.loading)").first.wait_for()
     page.get_by_role("listbox").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("option", selected=True)).to_have_attribute("aria-posinset", "2", timeout=PATIENCE)
-    first = page.get_by_role("option", selected=True).locator(".line-name").inner_text()
+    expect(page.locator(".line[aria-selected=true]")).to_have_attribute("aria-posinset", "2", timeout=PATIENCE)
+    first = page.locator(".line[aria-selected=true]").locator(".line-name").inner_text()
     page.keyboard.press("f")
     expect(page.locator(".badge")).to_have_text("1", timeout=PATIENCE)
     assert server.session.state()["answers"][0]["row"] == first
@@ -193,7 +193,7 @@ def test_by_keyboard_alone(open_page: OpenPage, server: Running) -> None:
 def test_every_view_is_accessible(open_page: OpenPage, options: dict[str, Any], views: tuple[str, ...]) -> None:
     """Tests that no view violates the rules of axe, on a phone, in light and dark, and that none is too wide."""
     page = open_page(**options)
-    page.get_by_role("option").first.click()
+    page.locator(".line:not(.loading)").first.click()
     page.locator(".beans svg").first.wait_for()
     page.get_by_text("What if …").click()
     page.get_by_label("rows like this").check()
@@ -208,8 +208,8 @@ def test_every_view_is_accessible(open_page: OpenPage, options: dict[str, Any], 
 def test_two_tabs_stay_consistent(open_page: OpenPage) -> None:
     """Tests that a decision in one tab is seen in the other one at once."""
     one, two = open_page(), open_page()
-    one.get_by_role("option").first.wait_for()
-    two.get_by_role("option").first.click()
+    one.locator(".line:not(.loading)").first.wait_for()
+    two.locator(".line:not(.loading)").first.click()
     two.keyboard.press("k")
     expect(one.locator(".badge")).to_have_text("1", timeout=PATIENCE)
     one.get_by_role("button", name="Answers").click()
@@ -220,7 +220,7 @@ def test_two_tabs_stay_consistent(open_page: OpenPage) -> None:
 def test_the_map_and_the_list_are_linked(open_page: OpenPage) -> None:
     """Tests that a rectangle in the map filters the list, and that the threshold says how many rows are flagged."""
     page = open_page()
-    page.get_by_role("option").first.wait_for()
+    page.locator(".line:not(.loading)").first.wait_for()
     before = page.locator(".flagged").inner_text()
     page.locator(".map-head select").first.select_option("z")
     box = page.locator("canvas").bounding_box()
@@ -242,7 +242,7 @@ def test_what_if_in_the_page(open_page: OpenPage) -> None:
     """Tests that the verdict follows a value that is typed, and says what is wrong with one that makes no sense."""
     page = open_page()
     page.locator(".filters select").nth(2).select_option("x")
-    page.get_by_role("option").first.click()
+    page.locator(".line:not(.loading)").first.click()
     page.get_by_text("What if …").click()
     page.locator("#what-if-x").fill("6.5")
     expect(page.locator(".verdict")).to_contain_text("instead of", timeout=PATIENCE)
@@ -286,7 +286,7 @@ def test_broken_and_hostile_files(open_page: OpenPage, folder: Path) -> None:
         running.session.set_roles(roles)
         page.get_by_role("button", name="Find unusual rows").click()
         page.locator(".filters select").first.select_option("all")
-        page.get_by_role("option").first.click()
+        page.locator(".line:not(.loading)").first.click()
         page.locator("#row-title").wait_for()
         page.get_by_text("All values of the row").click()
         assert page.locator("main img").count() == 0

@@ -78,13 +78,13 @@ class TableColumns:
 def advice_dict(advice: Advice) -> dict[str, Any]:
     """The advice, by column, for the page."""
     looks = {look.name: {"looks_like": look.nature.value, "why": look.why} for look in advice.looks}
-    steps = {step.name: {"place": place, "step": step} for place, step in enumerate(advice.steps, 1)}
+    steps = {step.name: (place, step) for place, step in enumerate(advice.steps, 1)}
     columns = []
     for name, look in looks.items():
         said: dict[str, Any] = {**look, "name": name, "left_out": advice.left_out.get(name)}
         if name in steps:
-            step = steps[name]["step"]
-            said |= {"adds": step.bits, "most_for": step.most_for, "place": steps[name]["place"]}
+            number, step = steps[name]
+            said |= {"adds": step.bits, "most_for": step.most_for, "place": number}
         if name in advice.candidates and advice.measured:
             place = advice.candidates.index(name)
             said["gains"] = [

@@ -189,8 +189,8 @@ def _ordered(analysis: Analysis, scores: Floats, wanted: Filter, rows: Positions
         numbers = analysis.columns.numbers(wanted.sort)
         if numbers is None:
             cells = [str(value) for value in analysis.columns.columns[wanted.sort][rows].tolist()]
-            _, values = np.unique(np.array(cells), return_inverse=True)
-            values = values.astype(np.float64)
+            _, codes = np.unique(np.array(cells), return_inverse=True)
+            values = codes.astype(np.float64)
         else:
             values = numbers[rows]
     # Missing values come last, whatever the order.

@@ -51,7 +51,7 @@ class EvidenceShares:
     def of(cls, judged: Judged, features: Sequence[str]) -> EvidenceShares:
         """The shares of the rows that a method has judged."""
         parts = np.maximum(np.nan_to_num(judged.partial), 0.0)
-        conditions = CONDITIONS[:1]
+        conditions: tuple[str, ...] = CONDITIONS[:1]
         if judged.cell_p_values is not None and judged.cell_p_values_given_all is not None:
             conditions = CONDITIONS
             alone, together = _nats(judged.cell_p_values), _nats(judged.cell_p_values_given_all)
@@ -70,7 +70,7 @@ class EvidenceShares:
 
     def features(self, rows: Any = slice(None)) -> Floats:
         """[row][weight]: what the logarithms of the weights are multiplied by."""
-        shares = self.shares[rows].astype(np.float64)
+        shares: Floats = self.shares[rows].astype(np.float64)
         if self.kinds is None:
             return shares
         return np.hstack([shares, self.kinds[rows][:, None] == np.arange(len(KIND_NAMES))])
