@@ -22,7 +22,7 @@ from paribus.explain.known import STATUSES
 from paribus.explore.jobs import sentence
 from paribus.explore.one_row import one_row
 from paribus.explore.requests import choice, number, plain_json, text
-from paribus.explore.score_map import make_axis, score_map
+from paribus.explore.score_map import score_map
 from paribus.explore.session import Session
 from paribus.explore.take_away import MAKERS, make, python_script, shell_command
 from paribus.explore.what_if import what_if
@@ -160,8 +160,7 @@ def _place(session: Session, fields: Fields) -> Fields:
 
 def _map(session: Session, fields: Fields) -> Fields:
     listing = session.listing(_object(fields, "filter"))
-    columns = session.columns()
-    return score_map(listing, make_axis(columns, text(fields, "x")), make_axis(columns, text(fields, "y")))
+    return score_map(listing, session.axis(text(fields, "x")), session.axis(text(fields, "y")))
 
 
 def _one_row(session: Session, fields: Fields) -> Fields:

@@ -20,6 +20,7 @@ from paribus.explore.columns import BEHAVIOR, CONTEXT, ID, NONE, ROLES, TableCol
 from paribus.explore.folder import MODEL, Folder
 from paribus.explore.jobs import Job
 from paribus.explore.listing import Filter, Listing
+from paribus.explore.score_map import Axis, make_axis
 from paribus.explore.take_away import Origin
 from paribus.io.reading import ReadTable, Wanted, read
 from paribus.methods.parameters import check_parameters
@@ -69,6 +70,7 @@ class Session:
         self._current: int | None = None
         self._compared: int | None = None
         self._book: AnswerBook | None = None
+        self._axes: dict[str, Axis] = {}
         self._taught: dict[int, Taught] = {}
         self._listings: dict[tuple[int, int | None, Filter], Listing] = {}
 
@@ -419,9 +421,12 @@ class Session:
             raise ValueError("no table is open")
         return self._columns
 
-    def columns(self) -> TableColumns:
-        """The columns of the table."""
-        return self._table()
+    def axis(self, name: str) -> Axis:
+        """A column as an axis of the map; it is made once, because that takes time for a million categories."""
+        with self._lock:
+            if name not in self._axes:
+                self._axes[name] = make_axis(self._table(), name)
+            return self._axes[name]
 
     def _require_book(self) -> AnswerBook:
         if self._book is None:
