@@ -102,7 +102,7 @@ export function RowPanel() {
                   </svg>{" "}
                   {score(each.partial)}
                 </td>
-                <td>{each.rarity}</td>
+                <td class="long">{each.rarity}</td>
               </tr>
             ))}
           </tbody>
