@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from cleanlab.filter import find_label_issues  # type: ignore[import-untyped]
 from cleanlab.rank import get_label_quality_scores  # type: ignore[import-untyped]
+from pages import write_part
 from sklearn import datasets as sklearn_datasets
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -31,7 +32,6 @@ SHARES = (0.0, 0.02, 0.05)
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "results" / "categories.md"
-MARKS = "<!-- measured -->\n", "<!-- end -->\n"
 
 
 def load(name: str) -> tuple[Any, Any]:
@@ -139,8 +139,7 @@ def main() -> None:
             print(json.dumps(lines[-3:]), flush=True)
     if arguments.tables == list(TABLES):
         (HERE / "categories.json").write_text(json.dumps(lines, indent=1) + "\n")
-        before, _, rest = PAGE.read_text().partition(MARKS[0])
-        PAGE.write_text(before + MARKS[0] + "\n" + as_table(lines) + "\n" + MARKS[1] + rest.partition(MARKS[1])[2])
+        write_part(PAGE, as_table(lines))
 
 
 if __name__ == "__main__":

@@ -527,11 +527,13 @@ public:
         grown_.reset();
     }
 
-    /// The forest in the form that suits so many rows.
-    std::shared_ptr<const paribus::LeafFinder> get(std::size_t n_rows, std::size_t n_threads) const {
+    /// The forest in the form that suits the rows.
+    std::shared_ptr<const paribus::LeafFinder> get(const paribus::AskedRows &asked, std::size_t n_threads) const {
         if (grown_) return grown_;
-        if (n_rows < forest_->min_rows_to_unpack()) return forest_;
-        return std::make_shared<paribus::TableForest>(*forest_, n_threads);
+        if (asked.n_rows < forest_->min_rows_to_unpack()) return forest_;
+        const bool are_new =
+            std::all_of(asked.fitted, asked.fitted + asked.n_rows, [](std::int64_t row) { return row < 0; });
+        return std::make_shared<paribus::TableForest>(*forest_, are_new, n_threads);
     }
 
     Output<double, 1> deviations(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
@@ -540,7 +542,7 @@ public:
         auto result = new_array<double, 1>({asked.n_rows});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_deviations(asked, *get(asked.n_rows, n_threads), result.data(), n_threads, tick);
+        paribus::find_deviations(asked, *get(asked, n_threads), result.data(), n_threads, tick);
         return result;
     }
 
@@ -553,8 +555,8 @@ public:
         auto result = new_array<double, 1>({asked.n_rows});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_surprises(asked, *get(asked.n_rows, n_threads), values.data(), width, least_deviation,
-                                result.data(), n_threads, tick);
+        paribus::find_surprises(asked, *get(asked, n_threads), values.data(), width, least_deviation, result.data(),
+                                n_threads, tick);
         return result;
     }
 
@@ -565,7 +567,7 @@ public:
         auto result = new_array<double, 2>({asked.n_rows, n});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_quantiles(asked, *get(asked.n_rows, n_threads), n, result.data(), n_threads, tick);
+        paribus::find_quantiles(asked, *get(asked, n_threads), n, result.data(), n_threads, tick);
         return result;
     }
 
@@ -578,8 +580,7 @@ public:
         auto result = new_array<double, 2>({asked.n_rows, n_classes + 1});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_class_shares(asked, *get(asked.n_rows, n_threads), n_classes, strength, result.data(), n_threads,
-                                   tick);
+        paribus::find_class_shares(asked, *get(asked, n_threads), n_classes, strength, result.data(), n_threads, tick);
         return result;
     }
 
@@ -589,7 +590,7 @@ public:
         auto result = new_array<double, 2>({asked.n_rows, forest_->n_pairs()});
         const paribus::Tick tick = python_tick(progress);
         const nb::gil_scoped_release released;
-        paribus::find_atoms(asked, *get(asked.n_rows, n_threads), result.data(), n_threads, tick);
+        paribus::find_atoms(asked, *get(asked, n_threads), result.data(), n_threads, tick);
         return result;
     }
 
@@ -671,6 +672,18 @@ private:
 
 using View = std::tuple<const Forest *, std::optional<Input<double, 1>>, double, double, double>;
 
+/// The forests of views in the form that suits the rows, which takes a while if they have to be unpacked.
+std::vector<std::shared_ptr<const paribus::LeafFinder>> get_forests(
+    const std::vector<View> &views, const paribus::AskedRows &asked, std::size_t n_threads,
+    std::vector<paribus::SmoothView> &smooth) {
+    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
+    for (std::size_t v = 0; v < views.size(); ++v) {
+        forests.push_back(std::get<0>(views[v])->get(asked, n_threads));
+        smooth[v].forest = forests.back().get();
+    }
+    return forests;
+}
+
 std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evidence(
     const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
     const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
@@ -678,13 +691,11 @@ std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evide
     require(!views.empty(), "one view or more");
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth;
-    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
     for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
         asked = forest->check(rows, fitted);
         require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
         require(share >= 0.0 && min_width > 0.0 && min_deviation > 0.0, "share: not below 0; least widths: above 0");
-        forests.push_back(forest->get(asked.n_rows, n_threads));
-        smooth.push_back({forests.back().get(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
+        smooth.push_back({nullptr, centers ? centers->data() : nullptr, share, min_width, min_deviation});
     }
     require(values.shape(0) == asked.n_rows, "values: one per row");
     auto evidence = new_array<double, 1>({asked.n_rows});
@@ -693,6 +704,7 @@ std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evide
     const paribus::Tick tick = python_tick(progress);
     {
         const nb::gil_scoped_release released;
+        const auto forests = get_forests(views, asked, n_threads, smooth);
         paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
                                seconds.data(), n_threads, tick);
     }
@@ -708,7 +720,7 @@ Output<double, 1> second_means(const std::vector<const Forest *> &forests, const
     std::vector<const paribus::LeafFinder *> all;
     for (const Forest *forest : forests) {
         asked = forest->check(rows, fitted);
-        finders.push_back(forest->get(asked.n_rows, n_threads));
+        finders.push_back(forest->get(asked, n_threads));
         all.push_back(finders.back().get());
     }
     auto result = new_array<double, 1>({asked.n_rows});
@@ -724,13 +736,11 @@ Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothi
     require(!views.empty(), "one view or more");
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth;
-    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
     for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
         asked = forest->check(rows, fitted);
         require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
         require(share >= 0.0 && min_width > 0.0, "share: not below 0; least widths: above 0");
-        forests.push_back(forest->get(asked.n_rows, n_threads));
-        smooth.push_back({forests.back().get(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
+        smooth.push_back({nullptr, centers ? centers->data() : nullptr, share, min_width, min_deviation});
     }
     const std::vector<double> wanted(levels.data(), levels.data() + levels.shape(0));
     require(std::is_sorted(wanted.begin(), wanted.end()), "levels: ascending");
@@ -738,6 +748,7 @@ Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothi
     const nb::object nothing = nb::none();
     const paribus::Tick tick = python_tick(nothing);
     const nb::gil_scoped_release released;
+    const auto forests = get_forests(views, asked, n_threads, smooth);
     paribus::find_smooth_quantiles(asked, smooth, smoothing.get(), wanted, result.data(), n_threads, tick);
     return result;
 }
@@ -883,12 +894,11 @@ NB_MODULE(_core, m) {
         .def("transformed", &Smoothing::transformed, "values"_a, "Values on the scale on which they are smoothed.")
         .def("slopes", &Smoothing::slopes, "values"_a, "The derivative of that scale at some values.");
 
-    m.def(
-        "column_evidence", &column_evidence, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a,
-        "n_threads"_a = 1, "progress"_a = nb::none(),
-        "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the "
-        "logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view "
-        "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.");
+    m.def("column_evidence", &column_evidence, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a,
+          "n_threads"_a = 1, "progress"_a = nb::none(),
+          "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the "
+          "logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view "
+          "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.");
 
     m.def("second_means", &second_means, "forests"_a, "rows"_a, "fitted"_a, "n_threads"_a = 1,
           "progress"_a = nb::none(), "The mean of the second target over the leaves of each row, in all forests.");

@@ -177,3 +177,54 @@ def test_the_bundled_table_gets_its_roles() -> None:
     advice = suggest_context(weather.table)
     assert sorted(advice.contextual) == sorted(weather.contextual)
     assert list(advice.behavioral) == weather.behavioral
+
+
+def test_quantities_are_context_where_circumstances_say_little() -> None:
+    """Tests that of quantities that say more about each other than a category does, the first becomes context."""
+    rng = np.random.default_rng(0)
+    carat = rng.lognormal(size=N)
+    table = {
+        "carat": carat,
+        "cut": rng.choice(["fair", "good"], N),
+        "width": carat ** (1 / 3) * rng.normal(1, 0.02, N),
+        "price": carat**1.5 * rng.lognormal(0, 0.1, N),
+    }
+    advice = suggest_context(table)
+    assert advice.contextual[0] == "carat"
+    assert advice.behavioral == ("width", "price")
+
+
+def test_quantities_are_judged_where_circumstances_say_most() -> None:
+    """Tests that no quantity is hidden as context if a category says what there is to say."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, N)
+    table = {"kind": np.array(list("abc"))[kind]}
+    table |= {name: 3.0 * kind + rng.normal(size=N) for name in ("first", "second", "third")}
+    advice = suggest_context(table)
+    assert advice.contextual == ["kind"]
+    assert advice.behavioral == ("first", "second", "third")
+
+
+def test_any_quantity_may_explain_what_is_named() -> None:
+    """Tests that where behavior is named, other quantities are possible context."""
+    rng = np.random.default_rng(0)
+    weight = rng.normal(size=N)
+    advice = suggest_context({"weight": weight, "price": weight + 0.3 * rng.normal(size=N)}, ["price"])
+    assert advice.contextual == ["weight"]
+
+
+def test_where_nothing_says_anything_circumstances_are_proposed() -> None:
+    """Tests that there is always a command to try, and that it is said that the context hardly matters."""
+    rng = np.random.default_rng(0)
+    numbers = {name: rng.normal(size=N) for name in ("first", "last")}
+    advice = suggest_context({"sex": rng.choice(["f", "m"], N)} | numbers)
+    assert advice.contextual == ["sex"]
+    assert "it hardly matters what is context" in advice.alarms[0]
+
+
+def test_a_few_odd_numbers_are_no_circumstance() -> None:
+    """Tests that rain which is nearly always 0 is a quantity, and a number of cylinders is not."""
+    rain = np.zeros(N)
+    rain[:6] = [0.2, 0.4, 6.4, 1.0, 0.8, 1.4]
+    table = {"rain": rain, "cylinders": np.random.default_rng(0).choice([4, 6, 8], N)}
+    assert natures(table) == {"rain": Nature.QUANTITY, "cylinders": Nature.FEW_NUMBERS}

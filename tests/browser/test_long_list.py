@@ -5,35 +5,19 @@ from __future__ import annotations
 import re
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
 
 from paribus import ConditionalSurprise
 from paribus.explain.known import read_known
-from tests.browser.chromium import ADVICE, find_chromium, must_have_one
-from tests.browser.test_report_in_browser import _COVERED, _PALE, wait_until
+from tests.browser.conftest import OpenPage
+from tests.browser.page_checks import COVERED, PALE
 from tests.support.hostile import LABEL, NAMES, hostile_table
 
-READY = "document.documentElement.dataset.ready !== undefined"
 SHOWN = ".list > tbody"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        reason = f"there is no browser to test the report in: {ADVICE}"
-        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
-    with sync_playwright() as playwright:
-        flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
-        launched = playwright.chromium.launch(executable_path=program, args=flags)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -59,34 +43,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
-@pytest.fixture
-def open_page(browser: Browser, reports: dict[str, Path]) -> Iterator[Any]:
-    """Opens a report and waits for its data. At the end, the browser has reported no problem."""
-    contexts, complaints = [], []
-
-    def open_it(name: str = "many", anchor: str = "", **options: Any) -> Page:
-        context = browser.new_context(accept_downloads=True, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(5_000)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.goto(reports[name].as_uri() + anchor)
-        wait_until(page, READY)
-        return page
-
-    yield open_it
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def test_ten_thousand_rows_are_quick(open_page: Any, reports: dict[str, Path]) -> None:
+def test_ten_thousand_rows_are_quick(open_page: OpenPage, reports: dict[str, Path]) -> None:
     """Tests that the page is small, opens in two seconds with all rows, and that filters and scrolling keep up."""
     assert reports["many"].stat().st_size < 5_000_000
     start = time.perf_counter()
-    page = open_page()
+    page = open_page("many")
     assert time.perf_counter() - start < 2
     assert page.get_by_role("status").inner_text() == "10,000 rows"
     assert page.locator(SHOWN).count() == 50
@@ -103,9 +64,9 @@ def test_ten_thousand_rows_are_quick(open_page: Any, reports: dict[str, Path]) -
     assert float(lowest) < float(page.locator(".score").nth(49).inner_text()) + 1e-9
 
 
-def test_rows_are_explained_when_they_are_opened(open_page: Any) -> None:
+def test_rows_are_explained_when_they_are_opened(open_page: OpenPage) -> None:
     """Tests a row without pictures: its values, what is usual, and behind a click all columns; by keyboard."""
-    page = open_page()
+    page = open_page("many")
     page.get_by_role("button", name="Show 200 more").click()
     row = page.locator(SHOWN).nth(60)
     row.locator(".name button").focus()
@@ -123,18 +84,18 @@ def test_rows_are_explained_when_they_are_opened(open_page: Any) -> None:
     assert re.search("Amsterdam|Rotterdam", first.locator(".columns").inner_text())
 
 
-def test_a_link_to_a_row_far_down_opens_it(open_page: Any) -> None:
+def test_a_link_to_a_row_far_down_opens_it(open_page: OpenPage) -> None:
     """Tests that the address of a row without pictures leads to it."""
-    page = open_page()
+    page = open_page("many")
     page.get_by_role("button", name="Show 200 more").click()
     anchor = page.locator(SHOWN).nth(200).get_attribute("id")
-    page = open_page(anchor=f"#{anchor}", reduced_motion="reduce")
+    page = open_page("many", anchor=f"#{anchor}", reduced_motion="reduce")
     assert page.locator(f"#{anchor} .panel").is_visible()
 
 
-def test_a_group_opens_to_its_rows(open_page: Any) -> None:
+def test_a_group_opens_to_its_rows(open_page: OpenPage) -> None:
     """Tests that the card has the rule, and that its button lists its rows and nothing else."""
-    page = open_page()
+    page = open_page("many")
     card = page.locator(".group").filter(has_text="x is -9.00 where")
     assert "Group" in card.locator("h3").inner_text()
     card.get_by_role("button", name="Show its rows").click()
@@ -142,9 +103,9 @@ def test_a_group_opens_to_its_rows(open_page: Any) -> None:
     assert all("x -9.00" in text for text in page.locator(".sentence").all_inner_texts())
 
 
-def test_marks_become_a_list_of_known_rows(open_page: Any, tmp_path: Path) -> None:
+def test_marks_become_a_list_of_known_rows(open_page: OpenPage, tmp_path: Path) -> None:
     """Tests that rows and groups can be marked, and that the file is one that paribus reads."""
-    page = open_page()
+    page = open_page("many")
     assert not page.get_by_role("button", name="Download known.csv").is_visible()
     card = page.locator(".group").filter(has_text="x is -9.00 where")
     card.get_by_label("Mark as").select_option("known cause")
@@ -166,17 +127,17 @@ def test_marks_become_a_list_of_known_rows(open_page: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("width", [360, 1200])
-def test_lazy_rows_fit_and_are_readable(open_page: Any, width: int) -> None:
+def test_lazy_rows_fit_and_are_readable(open_page: OpenPage, width: int) -> None:
     """Tests that rows made by the script fit a phone, overlap nothing, and have contrast in both themes."""
-    page = open_page(viewport={"width": width, "height": 740}, color_scheme="dark" if width == 360 else "light")
+    page = open_page("many", viewport={"width": width, "height": 740}, color_scheme="dark" if width == 360 else "light")
     page.get_by_label("Search").fill("amsterdam 2020-05")
     page.get_by_role("button", name="Open all").click()
     assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert page.evaluate(_COVERED) == []
-    assert page.evaluate(_PALE) == []
+    assert page.evaluate(COVERED) == []
+    assert page.evaluate(PALE) == []
 
 
-def test_hostile_rows_of_the_data_are_text(open_page: Any) -> None:
+def test_hostile_rows_of_the_data_are_text(open_page: OpenPage) -> None:
     """Tests that nothing in the data runs or becomes markup when the script shows it."""
     page = open_page("hostile")
     while page.locator("#more").is_visible():

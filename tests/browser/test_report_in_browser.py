@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from paribus import datasets
-from tests.browser.chromium import ADVICE, find_chromium, must_have_one
+from tests.browser.conftest import OpenPage
+from tests.browser.page_checks import COVERED, PALE, wait_until
 from tests.support.detectors import DETECTORS, quick
 from tests.support.hostile import LABEL, NAMES, hostile_table
 
-OpenPage = Callable[..., Page]
-
 TOP = 8
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        reason = f"there is no browser to test the report in: {ADVICE}"
-        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
-    with sync_playwright() as playwright:
-        flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
-        launched = playwright.chromium.launch(executable_path=program, args=flags)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module", params=DETECTORS)
@@ -65,31 +50,6 @@ def reports(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     }
 
 
-@pytest.fixture
-def open_page(browser: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
-    """Opens a report. At the end, the browser has reported no problem and requested nothing else."""
-    contexts, complaints, requests = [], [], []
-
-    def open_it(name: str = "weather", anchor: str = "", **options: Any) -> Page:
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(5_000)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on("request", lambda request: requests.append(request.url.partition("#")[0]))
-        page.goto(reports[name].as_uri() + anchor)
-        return page
-
-    yield open_it
-    for context in contexts:
-        context.close()
-    assert complaints == []
-    # The icon is part of the page.
-    assert {url for url in requests if not url.startswith("data:")} <= {path.as_uri() for path in reports.values()}
-
-
 def _names(page: Page) -> list[str]:
     return page.locator(".list > tbody:not([hidden]) .name").all_inner_texts()
 
@@ -98,18 +58,9 @@ def _scores(page: Page) -> list[float]:
     return [float(text.replace(",", "")) for text in page.locator(".list > tbody .score").all_inner_texts()]
 
 
-def wait_until(page: Page, condition: str) -> None:
-    """Waits for a condition. Playwright's own way may evaluate text in the page, which the page's policy forbids."""
-    for _ in range(250):
-        if page.evaluate(condition):
-            return
-        page.wait_for_timeout(20)
-    pytest.fail(f"{condition} did not come true within 5 seconds")
-
-
 def test_sorting_by_mouse_and_keyboard(open_page: OpenPage) -> None:
     """Tests that the headings sort in both directions, and announce it."""
-    page = open_page()
+    page = open_page("weather")
     descending = _scores(page)
     assert descending == sorted(descending, reverse=True)
     heading = page.get_by_role("columnheader", name="score")
@@ -127,7 +78,7 @@ def test_sorting_by_mouse_and_keyboard(open_page: OpenPage) -> None:
 
 def test_filtering_by_word_and_by_column(open_page: OpenPage) -> None:
     """Tests that the search box and the list of columns keep the rows that match, and count them."""
-    page = open_page()
+    page = open_page("weather")
     first = _names(page)[0]
     page.get_by_label("Search").fill(first.upper())
     assert _names(page) == [first]
@@ -147,7 +98,7 @@ def test_filtering_by_word_and_by_column(open_page: OpenPage) -> None:
 
 def test_opening_an_explanation_by_keyboard(open_page: OpenPage) -> None:
     """Tests that Tab moves to a row, that Enter opens its explanation and that Space closes it again."""
-    page = open_page()
+    page = open_page("weather")
     page.get_by_role("button", name="Open all").focus()
     for _ in range(5):
         # Four headings, and then the first row.
@@ -168,7 +119,7 @@ def test_opening_an_explanation_by_keyboard(open_page: OpenPage) -> None:
 
 def test_opening_all_and_by_mouse(open_page: OpenPage) -> None:
     """Tests that a click anywhere in a row opens it, and that all can be opened and closed at once."""
-    page = open_page()
+    page = open_page("weather")
     page.locator(".sentence").nth(3).click()
     assert page.locator(".panel").nth(3).is_visible()
     page.get_by_role("button", name="Open all").click()
@@ -179,9 +130,9 @@ def test_opening_all_and_by_mouse(open_page: OpenPage) -> None:
 
 def test_links_and_dots_lead_to_rows(open_page: OpenPage) -> None:
     """Tests that the address of a row opens it, and that a dot of the map does."""
-    page = open_page()
+    page = open_page("weather")
     anchor = page.locator(".list > tbody").nth(5).get_attribute("id")
-    page = open_page(anchor=f"#{anchor}", reduced_motion="reduce")
+    page = open_page("weather", anchor=f"#{anchor}", reduced_motion="reduce")
     panel = page.locator(f"#{anchor} .panel")
     assert panel.is_visible()
     assert panel.evaluate("it => it.getBoundingClientRect().top < innerHeight")
@@ -199,7 +150,7 @@ def test_nothing_is_cut_or_covered(open_page: OpenPage, name: str) -> None:
     for width in (360, 800, 1200):
         page.set_viewport_size({"width": width, "height": 740})
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert page.evaluate(_COVERED) == []
+        assert page.evaluate(COVERED) == []
 
 
 def test_wide_tables_say_that_they_scroll(open_page: OpenPage) -> None:
@@ -233,19 +184,19 @@ def test_scores_stay_in_their_column(open_page: OpenPage) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_in_both_themes(open_page: OpenPage, scheme: Any) -> None:
     """Tests that every text has a contrast of at least 4.5, in the system's theme and in the other one."""
-    page = open_page(color_scheme=scheme)
+    page = open_page("weather", color_scheme=scheme)
     page.get_by_role("button", name="Open all").click()
     for dark in (scheme == "dark", scheme != "dark"):
         assert page.locator("#theme").inner_text() == ("Light colors" if dark else "Dark colors")
         brightness = page.evaluate("Math.max(...getComputedStyle(document.body).backgroundColor.match(/\\d+/g))")
         assert (brightness < 60) if dark else (brightness > 200)
-        assert page.evaluate(_PALE) == []
+        assert page.evaluate(PALE) == []
         page.locator("#theme").click()
 
 
 def test_paper(open_page: OpenPage) -> None:
     """Tests that on paper all explanations are open, all sentences complete, colors light and controls hidden."""
-    page = open_page(color_scheme="dark")
+    page = open_page("weather", color_scheme="dark")
     page.emulate_media(media="print")
     assert page.locator(".panel:visible").count() == TOP
     assert page.locator("#search, #theme, #all, nav").locator("visible=true").count() == 0
@@ -297,14 +248,14 @@ def test_the_policy_stops_what_escaping_would_miss(browser: Browser, reports: di
 
 def test_the_page_works_without_script(open_page: OpenPage) -> None:
     """Tests that without script all explanations are visible, and controls that need it are not."""
-    page = open_page(java_script_enabled=False)
+    page = open_page("weather", java_script_enabled=False)
     assert page.locator(".panel:visible").count() == TOP
     assert page.locator("#search, #theme, #all").locator("visible=true").count() == 0
 
 
 def test_screen_readers_find_their_way(open_page: OpenPage) -> None:
     """Tests that there are landmarks, that headings skip no level, and that pictures, tables and inputs have names."""
-    page = open_page()
+    page = open_page("weather")
     page.get_by_role("button", name="Open all").click()
     for role in ("banner", "main", "contentinfo", "navigation", "search"):
         assert page.get_by_role(role).count() == 1
@@ -322,61 +273,3 @@ def test_screen_readers_find_their_way(open_page: OpenPage) -> None:
     assert page.locator("html").get_attribute("lang") == "en"
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map(it => it.id)")
     assert len(ids) == len(set(ids))
-
-
-# Texts that overlap, or extend beyond the page or their picture. What scrolls may be out of sight.
-_COVERED = """() => {
-    const found = [];
-    const area = (a, b) => Math.max(0, Math.min(a.right, b.right) - Math.max(a.left, b.left))
-        * Math.max(0, Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
-    const check = (texts) => {
-        const boxes = texts.map((it) => [it, it.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
-        boxes.forEach(([one, a], i) => boxes.slice(i + 1).forEach(([two, b]) => {
-            const covered = area(a, b) / Math.min(a.width * a.height, b.width * b.height);
-            if (covered > 0.15) found.push(`${one.textContent} / ${two.textContent}`);
-        }));
-    };
-    for (const svg of document.querySelectorAll("svg")) {
-        check([...svg.querySelectorAll("text")]);
-        const frame = svg.getBoundingClientRect();
-        for (const text of svg.querySelectorAll("text")) {
-            const box = text.getBoundingClientRect();
-            if (box.left < frame.left - 3 || box.right > frame.right + 3) found.push(`out: ${text.textContent}`);
-        }
-    }
-    for (const row of document.querySelectorAll("tr, .tiles, .controls, .bar-top, .keys, nav, .side")) {
-        check([...row.children]);
-    }
-    for (const it of document.querySelectorAll("p, h1, h2, h3, h4, button, input, select, dd, dt, li, figure")) {
-        const box = it.getBoundingClientRect();
-        const free = it.closest(".scroll, .skip");
-        if (!free && box.width && box.right > innerWidth + 1) found.push(`wide: ${it.textContent}`);
-    }
-    return found.slice(0, 10);
-}"""
-
-# Texts whose contrast with their background is below 4.5.
-_PALE = """() => {
-    const parse = (color) => color.match(/[\\d.]+/g).map(Number);
-    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
-        .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-    const behind = (it) => {
-        for (; it; it = it.parentElement) {
-            const color = parse(getComputedStyle(it).backgroundColor);
-            if (color.length < 4 || color[3] > 0) return color;
-        }
-        return [255, 255, 255];
-    };
-    const pale = new Set();
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-        const it = walker.currentNode.parentElement;
-        if (!walker.currentNode.textContent.trim() || it.closest("title")) continue;
-        const style = getComputedStyle(it);
-        const [a, b] = [light(parse(it.closest("svg") ? style.fill : style.color)), light(behind(it))];
-        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-        if (contrast < 4.5) pale.add(`${it.className.baseVal ?? it.className} ${contrast.toFixed(2)}`);
-    }
-    return [...pale];
-}"""

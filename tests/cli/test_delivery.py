@@ -187,7 +187,7 @@ def test_a_row_is_explained_with_a_model(days: Path, model: Path) -> None:
     code, out, err = invoke("explain", "--model", model, "--row", "s105")
     assert code == 0, err
     assert out.startswith("row s105: score ")
-    assert "wind -99.0 for month" in out
+    assert "wind -99.0 where month is" in out
     code, other, err = invoke("explain", days, "--model", model, "--id", "station", "--row", "s105", "--json")
     assert code == 0, err
     found = json.loads(other)

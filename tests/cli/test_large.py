@@ -40,8 +40,9 @@ def shuffled(days: Path, to: Path) -> Path:
 
 
 def expect_same_scores(found: pd.DataFrame, expected: pd.DataFrame) -> None:
-    """The same bits in scores, labels and parts."""
-    columns = ["score", "label", "partial_temperature", "partial_rain", "partial_wind"]
+    """The same bits in scores, labels, leading values and parts."""
+    columns = ["score", "p_value", "label", "leading", "value", "usual_low", "usual_high"]
+    columns += ["partial_temperature", "partial_rain", "partial_wind"]
     pd.testing.assert_frame_equal(found[columns], expected[columns], check_exact=True)
 
 

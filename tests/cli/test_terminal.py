@@ -14,7 +14,7 @@ from rich.console import Console
 from paribus.cli.pictures import file_stem
 from paribus.output.console import Grid
 from paribus.output.tables import BEHAVIOR_HEADINGS
-from tests.support.running import QUICK, ROLES, in_terminal, invoke, write_table
+from tests.support.running import QUICK, ROLES, invoke, invoke_in_terminal
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -67,16 +67,13 @@ def test_no_character_is_lost_at_any_width(rows: list[list[str]], width: int) ->
     assert sorted(shown) == letters
 
 
-@pytest.fixture(scope="module")
-def days(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_table(tmp_path_factory.mktemp("tables") / "days.csv")
-
-
 @pytest.mark.parametrize(
     ("command", "columns"),
     [("detect", 40), ("detect", 60), ("explain", 40), ("explain", 60), ("overview", 40), ("demo", 60)],
 )
-def test_narrow_terminals(command: str, columns: int, days: Path, tmp_path: Path) -> None:
+def test_narrow_terminals(
+    command: str, columns: int, days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Tests that lines fit the terminal, that no value is cut off, and that words are not broken."""
     arguments: dict[str, list[object]] = {
         "detect": ["detect", days, *ROLES, *QUICK, "--id", "station", "--top", 2],
@@ -84,8 +81,9 @@ def test_narrow_terminals(command: str, columns: int, days: Path, tmp_path: Path
         "overview": ["detect", days],
         "demo": ["demo"],
     }
-    shown = CODES.sub("", in_terminal(*arguments[command], cwd=tmp_path, COLUMNS=str(columns)))
-    lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\r\n")]
+    monkeypatch.chdir(tmp_path)
+    shown = CODES.sub("", invoke_in_terminal(*arguments[command], columns=columns))
+    lines = [line.rpartition("\r")[2].rstrip() for line in shown.split("\n")]
     # Commands to copy and paths of files are not broken.
     lines = [line for line in lines if "  paribus detect" not in line and "report is" not in line]
     assert max(map(len, lines)) <= columns

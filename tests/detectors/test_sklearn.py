@@ -17,7 +17,7 @@ from tests.support.detectors import DetectorClass, for_both, quick
 
 # Some checks want outliers in tables that have none.
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [QCAD(contextual=[0]), ConditionalSurprise(contextual=[0], n_trees=8, contamination=0.1)]
+    [QCAD(contextual=[0], n_trees=10), ConditionalSurprise(contextual=[0], n_trees=8, contamination=0.1)]
 )
 def test_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
     """Tests the checks that scikit-learn has for estimators, without expected failures."""

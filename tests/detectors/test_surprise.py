@@ -173,7 +173,7 @@ def test_one_behavioral_feature() -> None:
     explanation = detector.explain(0)
     assert explanation.leading.verdict is not None
     assert explanation.leading.verdict.p_value_given_all is None
-    assert "is as far off" in explanation.sentence
+    assert "is this far off" in explanation.sentence
     assert "go with" not in explanation.sentence
     assert "other values" not in explanation.sentence
 

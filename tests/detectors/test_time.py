@@ -26,7 +26,7 @@ def readings(start: str = "2024-03-04", zone: str | None = None, n: int = HOURS)
 
 
 def detector(**parameters: Any) -> ConditionalSurprise:
-    return ConditionalSurprise(["when"], ["value", "other"], n_trees=16, **parameters)
+    return ConditionalSurprise(["when"], ["value", "other"], **({"n_trees": 16} | parameters))
 
 
 def test_a_value_of_another_hour_is_found() -> None:
@@ -52,19 +52,17 @@ def test_later_rows_are_judged_by_the_cycles() -> None:
 
 @pytest.mark.parametrize("weeks", [1, 9])
 def test_shifted_clocks_give_the_same_verdicts(weeks: int) -> None:
-    """Tests that the same readings some weeks later are judged alike, up to what samples were drawn."""
+    """Tests that the same readings some weeks later are judged alike, to the last bit."""
     shifted = readings()
     shifted["when"] += pd.Timedelta(weeks=weeks)
     here, there = detector().fit(readings()), detector().fit(shifted)
-    assert np.corrcoef(here.anomaly_scores_, there.anomaly_scores_)[0, 1] > 0.8
-    assert here.anomaly_scores_.argmax() == there.anomaly_scores_.argmax()
+    assert np.array_equal(here.anomaly_scores_, there.anomaly_scores_)
 
 
 def test_a_time_zone_shifts_hours_alone() -> None:
     """Tests that clock times are judged alike in any zone, and new rows by instants, whatever their zone."""
     naive, zoned = detector().fit(readings()), detector().fit(readings(zone="Asia/Kathmandu"))
-    assert naive.anomaly_scores_.argmax() == zoned.anomaly_scores_.argmax()
-    assert np.corrcoef(naive.anomaly_scores_, zoned.anomaly_scores_)[0, 1] > 0.8
+    assert np.array_equal(naive.anomaly_scores_, zoned.anomaly_scores_)
     in_utc = readings(zone="Asia/Kathmandu")
     in_utc["when"] = in_utc["when"].dt.tz_convert("UTC")
     assert (zoned.anomaly_score(in_utc) == zoned.anomaly_scores_).all()
@@ -99,9 +97,9 @@ def test_past_knows_no_future(tmp_path: Path) -> None:
     table, other = readings(), readings()
     other.loc[HOURS - 100 :, "value"] += 50.0
     with pytest.warns(UserWarning, match="144 of the 1,440 rows have no score, because they are the first in time"):
-        fitted = detector(reference="past").fit(table)
+        fitted = detector(reference="past", n_trees=4).fit(table)
     with pytest.warns(UserWarning, match="first in time"):
-        changed = detector(reference="past").fit(other)
+        changed = detector(reference="past", n_trees=4).fit(other)
     assert np.array_equal(fitted.anomaly_scores_[: HOURS - 150], changed.anomaly_scores_[: HOURS - 150], equal_nan=True)
     assert np.isnan(fitted.anomaly_scores_[:144]).all()
     explanation = fitted.explain(1000)

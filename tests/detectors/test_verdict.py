@@ -73,7 +73,7 @@ def test_parts_add_up_and_nothing_depends_on_the_rest_of_the_batch(behavioral: l
         np.testing.assert_array_equal(copy.cell_p_values_, detector.cell_p_values_)
 
 
-@pytest.mark.parametrize("n_rows", [500, 3000])
+@pytest.mark.parametrize("n_rows", [500, 1500])
 def test_a_gross_value_moves_other_rows_no_more_than_an_ordinary_one(n_rows: int) -> None:
     """Tests that a value a thousand deviations off ranks first, and matters to others as much as any other change."""
     table = generated_table(n_rows, 0, "normal", 3)
@@ -119,7 +119,8 @@ def test_missing_values_count_neither_for_nor_against() -> None:
     table.loc[lacking, ["y1", "y2", "y3", "y4", "y5"]] = np.nan
     detector = fit(table, n_trees=8)
     p_values = detector.p_values_[lacking]
-    assert 0.01 < (p_values < 0.05).mean() < 0.12
+    assert (p_values < 0.05).mean() < 0.12
+    assert (p_values < 0.2).mean() > 0.03
     assert np.isin(np.argsort(-detector.anomaly_scores_)[:50], lacking).sum() < 15
     assert np.isnan(detector.cell_p_values(table).to_numpy()[lacking, 1:6]).all()
 
@@ -130,7 +131,7 @@ def test_one_wrong_cell_among_forty_columns_is_on_top() -> None:
     table = pd.DataFrame({"x": random.normal(size=1000), "g": random.choice(list("ab"), 1000)})
     table = table.join(pd.DataFrame({f"y{i}": random.normal(size=1000) for i in range(40)}))
     table.loc[77, "y9"] = 12.0
-    detector = fit(table)
+    detector = fit(table, n_trees=16)
     assert detector.anomaly_scores_.argmax() == 77
     assert detector.kinds(table[77:78])[0] == "value"
     assert detector.partial_scores_.loc[77].idxmax() == "y9"
@@ -154,7 +155,7 @@ def test_each_kind_of_error_is_found_and_named(error: str, kind: str, seed: int)
             table.loc[row, name] *= 10
         elif error == "cell":
             table.loc[row, name] += 6 * deviations[name]
-    detector = fit(table, n_trees=32)
+    detector = fit(table, n_trees=64)
     is_wrong = np.isin(np.arange(1000), wrong)
     # By chance, an ordinary row may be as strange: here is one with values 3.7 and 2 deviations off.
     assert average_precision(is_wrong, detector.anomaly_scores_) > 0.97
@@ -214,10 +215,12 @@ def test_ranges_of_counts_are_whole_numbers() -> None:
 )
 def test_few_rows_of_clean_tables_are_flagged(kind: str, n_behavioral: int) -> None:
     """Tests that of clean tables fewer than 3 in 1,000 rows are flagged; 1 in 1,000 is meant to be."""
-    shares = [
-        (fit(generated_table(2000, seed, kind, n_behavioral), n_trees=8).labels_ == -1).mean() for seed in range(4)
+    # Of 4,000 ordinary rows, 4 are meant to be flagged; more than 11 are by chance in 1 of 2,000 runs.
+    detectors = [
+        fitted(kind, seed) if n_behavioral == 1 else fit(generated_table(2000, seed, kind, n_behavioral), n_trees=8)
+        for seed in (0, 1)
     ]
-    assert np.mean(shares) < 0.003
+    assert np.mean([(detector.labels_ == -1).mean() for detector in detectors]) < 0.003
 
 
 def test_false_alarms_of_new_rows_are_as_many_as_were_asked_for() -> None:

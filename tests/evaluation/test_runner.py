@@ -16,6 +16,7 @@ import pytest
 from paribus.evaluation import runner
 from paribus.evaluation.results import Mean, Result, ResultFile, Task, means
 from paribus.evaluation.runner import DIED, pending, run
+from tests.support.running import invoke
 
 TASKS = [Task("accuracy", "Syn1", "QCAD", trial) for trial in range(6)]
 
@@ -179,9 +180,9 @@ def test_an_interrupted_run_ends_at_once_and_is_resumed(tmp_path: Path) -> None:
     assert "Traceback" not in errors
     assert errors.splitlines()[-1] == "paribus: interrupted"
     n_kept = len(ResultFile(tmp_path / "accuracy.jsonl").read())
-    again = start_bench(tmp_path, "--detector", "ROCOD", "--trials", "2", "--jobs", "1")
-    _, errors = again.communicate(timeout=60)
-    assert again.returncode == 0
+    options = ["--dataset", "Syn1", "--results", tmp_path, "--detector", "ROCOD", "--trials", 2, "--jobs", 1]
+    code, _, errors = invoke("bench", "accuracy", *options)
+    assert code == 0
     kept = {result.task.key for result in ResultFile(tmp_path / "accuracy.jsonl").read()}
     assert len(kept) - n_kept == int(errors.split()[0]) < 2
 

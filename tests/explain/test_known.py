@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from paribus import load
+from paribus import ConditionalSurprise, load
 from paribus.explain.known import read_known
 from paribus.explain.rules import parse_rule
 from paribus.tables.table import Table
@@ -150,8 +150,8 @@ def test_rules_about_what_is_unusual(table: dict[str, Any]) -> None:
         ("x is above usual and site = north", False),
         (group.known_rule, True),
     ):
-        detector = fit(table).fit(table, known=[{"rule": rule, "status": "false alarm"}])
-        assert (detector.results().marks.status[100:115] == "false alarm").all() == is_hit
+        marks = plain.results(known=[{"rule": rule, "status": "false alarm"}]).marks
+        assert (marks.status[100:115] == "false alarm").all() == is_hit
 
 
 @for_both
@@ -183,3 +183,22 @@ def test_a_list_that_leaves_no_rows_is_an_error(table: dict[str, Any]) -> None:
         fit(table).fit(table, known=[{"rule": "age > 0", "status": "confirmed"}])
     with pytest.raises(ValueError, match="the known rule 'w = 0' cannot be used: there is no column 'w'"):
         fit(table).fit(table, known=[{"rule": "w = 0", "status": "false alarm"}])
+
+
+def test_a_model_keeps_what_is_known(tmp_path: Path) -> None:
+    """Tests that rules of a saved model apply to new rows, and entries about rows only to rows with labels."""
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.uniform(size=200).round(2), "x": random.normal(size=200)})
+    frame.loc[:2, "x"] = 40.0
+    known = [{"rule": "x = 40", "status": "known cause", "note": "a test"}, {"row": "7", "status": "confirmed"}]
+    quick(ConditionalSurprise, ["a"], ["x"]).fit(frame, known=known).save(tmp_path / "m.paribus")
+    loaded = load(tmp_path / "m.paribus")
+    assert loaded.results().marks.status[[0, 7]].tolist() == ["known cause", "confirmed"]
+    numbered = loaded.results(frame.to_dict("list")).marks
+    assert numbered.status[[0, 7]].tolist() == ["known cause", None]
+    assert numbered.note[0] == "a test"
+    assert loaded.results(frame).marks.status[7] == "confirmed"
+    more = [{"rule": "x = 40", "status": "false alarm"}]
+    assert loaded.results(frame, known=more).marks.status[0] == "false alarm"
+    loaded.save(tmp_path / "again.paribus")
+    assert (tmp_path / "again.paribus").read_bytes() == (tmp_path / "m.paribus").read_bytes()

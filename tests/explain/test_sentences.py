@@ -71,19 +71,19 @@ def fit(make: DetectorClass, table: Any, **parameters: Any) -> Any:
 
 SENTENCES = {
     137: (
-        "temperature 16.5 for month January, elevation 1,900 and zone inland: comparable rows have -12.7 to "
-        "-8.8 (90 %). Also off: wind 7.5 (usually 16.7 to 22.9) and rain 0.6 (usually 4.2 to 16.9). Compared "
+        "temperature 16.5 where month is January, elevation 1,900 and zone inland: comparable rows have -12.7 to "
+        "-8.8 (90 %). Also unusual: wind 7.5 (usually 16.7 to 22.9) and rain 0.6 (usually 4.2 to 16.9). Compared "
         "with the 500 nearest rows, of which 23 count, mostly with month February or January and elevation "
         "1,612 to 2,070."
     ),
     512: (
-        "temperature -2.5 for month July, elevation 60 and zone coast: comparable rows have 15.0 to 20.2 (90 "
-        "%). Also off: wind 20.5 (usually 9.4 to 14.4) and rain 14.0 (usually 0.5 to 6.2). Compared with the "
-        "500 nearest rows, of which 14 count, mostly of the same zone and with month August or July and "
+        "temperature -2.5 where month is July, elevation 60 and zone coast: comparable rows have 15.0 to 20.2 (90 "
+        "%). Also unusual: wind 20.5 (usually 9.4 to 14.4) and rain 14.0 (usually 0.5 to 6.2). Compared with the "
+        "500 nearest rows, of which 14 count, mostly with the same zone, and with month August or July and "
         "elevation 17 to 181."
     ),
     2: (
-        "wind 9.4 for month July, elevation 438 and zone inland is as usual: comparable rows have 7.4 to "
+        "wind 9.4 where month is July, elevation 438 and zone inland is as usual: comparable rows have 7.4 to "
         "14.1 (90 %). Compared with the 500 nearest rows, of which 34 count, mostly with month July or "
         "November and elevation 406 to 475."
     ),
@@ -103,7 +103,7 @@ def test_the_sentence_names_what_was_planted(either_weather: Any) -> None:
     for words in (
         r"temperature 16\.5.* -\d+\.\d to -\d+\.\d",
         r"wind 7\.5.* \d+\.\d to \d+\.\d",
-        "for month January, elevation 1,900 and zone inland",
+        "where month is January, elevation 1,900 and zone inland",
         r"\. Compared with .*\d+",
     ):
         assert re.search(words, explanation.sentence)
@@ -164,7 +164,7 @@ def test_small_groups_get_a_warning(make: DetectorClass) -> None:
 def test_columns_without_names_are_called_by_position(make: DetectorClass) -> None:
     """Tests that a sentence about an array does not start with a bare number."""
     array = mixed_table(60, missing=0.0)[["age", "load", "pressure"]].to_numpy()
-    assert re.match(r"column 2 -?[\d.]+ for column 0 ", quick(make, [0, 1], [2]).fit(array).explain(4).sentence)
+    assert re.match(r"column 2 -?[\d.]+ where column 0 is ", quick(make, [0, 1], [2]).fit(array).explain(4).sentence)
 
 
 @for_both
@@ -199,15 +199,15 @@ def test_each_kind_of_verdict_has_its_own_wording(kind: str | None) -> None:
     second = made_feature("y", 8.0, (1.0, 3.0), p_value=0.01, given_all=0.5, share=0.3)
     found = Found([first, second], [CONTEXT_FEATURE], kind, 0.0002, True)
     assert statement(found) == {
-        "whole": "x 9.0 (usually 1.0 to 3.0) and y 8.0 (usually 1.0 to 3.0) for site north: "
-        "as a whole, about 1 in 5,000 comparable rows is as far off",
-        "combination": "x 9.0 for site north does not go with the other values of the row: "
-        "rows with such values have 2.0 to 2.5 (90 %); about 1 in 10,000 of these is as far off. "
-        "Also off: y 8.0 (usually 1.0 to 3.0)",
+        "whole": "x 9.0 (usually 1.0 to 3.0) and y 8.0 (usually 1.0 to 3.0), where site is north. "
+        "Overall, only about 1 in 5,000 comparable rows is this unusual",
+        "combination": "x 9.0 does not go with the row's other values where site is north: "
+        "rows with such values have 2.0 to 2.5 (90 %), and only about 1 in 10,000 of them is this far off. "
+        "Also unusual: y 8.0 (usually 1.0 to 3.0)",
     }.get(
         kind or "",
-        "x 9.0 for site north: comparable rows have 1.0 to 3.0 (90 %); about 1 in 1,000 is as far off. "
-        "Also off: y 8.0 (usually 1.0 to 3.0)",
+        "x 9.0 where site is north: comparable rows have 1.0 to 3.0 (90 %), and only about 1 in 1,000 is this far "
+        "off. Also unusual: y 8.0 (usually 1.0 to 3.0)",
     )
 
 
@@ -215,23 +215,24 @@ def test_what_is_ordinary_is_not_called_odd() -> None:
     """Tests a value within its range: rare there, rare given the others, or as usual; and a row odd only as a whole."""
     rare = made_feature("x", 2.0, (1.0, 3.0), p_value=0.001, given_all=0.5)
     assert statement(Found([rare], [CONTEXT_FEATURE], "value", 1e-4, True)) == (
-        "x 2.0 for site north: comparable rows have 1.0 to 3.0 (90 %), but only about 1 in 1,000 is as rare"
+        "x 2.0 where site is north: comparable rows have 1.0 to 3.0 (90 %), but only about 1 in 1,000 is as rare"
     )
     odd = made_feature("x", 2.0, (1.0, 3.0), p_value=0.5, given_all=0.001, usual_given_all=(2.5, 3.0))
     assert statement(Found([odd], [CONTEXT_FEATURE], "value", 1e-4, True)) == (
-        "x 2.0 for site north: comparable rows have 1.0 to 3.0 (90 %), but those with its other values 2.5 to 3.0; "
-        "about 1 in 1,000 of these is as far off"
+        "x 2.0 where site is north: comparable rows have 1.0 to 3.0 (90 %), but those with its other values 2.5 to "
+        "3.0, and only about 1 in 1,000 of them is this far off"
     )
     usual = [made_feature(name, 2.0, (1.0, 3.0), p_value=0.5, given_all=0.5) for name in "xy"]
     assert statement(Found(usual, [CONTEXT_FEATURE], "whole", 0.3, False)) == (
-        "x 2.0 for site north is as usual: comparable rows have 1.0 to 3.0 (90 %)"
+        "x 2.0 where site is north is as usual: comparable rows have 1.0 to 3.0 (90 %)"
     )
     assert statement(Found(usual, [CONTEXT_FEATURE], "whole", 1e-4, True)) == (
-        "x 2.0 (usually 1.0 to 3.0) and y 2.0 (usually 1.0 to 3.0) for site north: "
-        "none is far off, but as a whole about 1 in 10,000 comparable rows is as far off"
+        "x 2.0 and y 2.0 where site is north: each of them is within its usual range, but overall only about 1 in "
+        "10,000 comparable rows is this unusual"
     )
     assert statement(Found(usual, [CONTEXT_FEATURE], "combination", 1e-4, True)) == (
-        "x 2.0 and y 2.0 for site north hardly go together: about 1 in 10,000 comparable rows has so odd a combination"
+        "x 2.0 and y 2.0 do not go together where site is north: only about 1 in 10,000 comparable rows has as unusual "
+        "a combination"
     )
 
 
@@ -239,14 +240,14 @@ def test_degenerate_ranges_in_words() -> None:
     """Tests one value for all comparable rows, one for 90 % of them, and no value at all."""
     context = [CONTEXT_FEATURE]
     always = made_feature("x", 9.0, (5.0, 5.0), p_value=0.001, given_all=None, ends=(5.0, 5.0))
-    assert ": all comparable rows have 5.0; about 1 in 1,000 is as far off" in statement(
+    assert ": all comparable rows have 5.0, and only about 1 in 1,000 is this far off" in statement(
         Found([always], context, "value", 1e-4, True)
     )
     mostly = made_feature("x", 9.0, (5.0, 5.0), p_value=0.001, given_all=None, ends=(4.0, 6.0))
-    assert ": 90 % of comparable rows have exactly 5.0;" in statement(Found([mostly], context, "value", 1e-4, True))
+    assert ": 90 % of comparable rows have exactly 5.0," in statement(Found([mostly], context, "value", 1e-4, True))
     nothing = made_feature("x", 9.0, (np.nan, np.nan), p_value=np.nan, given_all=None, ends=(np.nan, np.nan))
     assert statement(Found([nothing], context, "value", 1.0, False)) == (
-        "x 9.0 for site north: no comparable row has a value"
+        "x 9.0 where site is north: no comparable row has a value"
     )
 
 
@@ -256,7 +257,7 @@ def test_whole_numbers_stay_whole() -> None:
     table = {"hour": random.integers(0, 24, 400), "minutes": random.poisson(30, 400)}
     table["minutes"][7] = 200
     sentence = quick(ConditionalSurprise, ["hour"], ["minutes"], n_trees=16).fit(table).explain(7).sentence
-    assert re.match(r"minutes 200 for hour \d+: comparable rows have \d+ to \d+ \(90 %\)", sentence)
+    assert re.match(r"minutes 200 where hour is \d+: comparable rows have \d+ to \d+ \(90 %\)", sentence)
 
 
 def test_context_in_words() -> None:

@@ -17,7 +17,7 @@ from tests.oracles import qcad as oracles
     k=st.integers(20, 150),
     min_samples_split=st.integers(2, 20),
 )
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_one_tree_gives_the_percentiles_of_quantile_forest(
     seed: int, n_features: int, k: int, min_samples_split: int
 ) -> None:

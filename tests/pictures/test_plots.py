@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
@@ -54,9 +55,11 @@ def forget_fits() -> Iterator[None]:
     """Frees the fitted detectors at the end, which the C++ bindings would otherwise report as leaks."""
     yield
     FITS.clear()
+    FIGURES.clear()
 
 
 FITS: dict[tuple[str, str], Any] = {}
+FIGURES: dict[tuple[str, str], Any] = {}
 
 
 def fitted(fit: Callable[[DetectorClass], Any], make: DetectorClass) -> Any:
@@ -149,11 +152,19 @@ DRAWINGS: dict[str, tuple[Callable[[DetectorClass], Any], Callable[[Any], Any]]]
 }
 
 
+def drawn(name: str, make: DetectorClass) -> Any:
+    """The figure of one of the drawings, drawn once."""
+    key = name, make.__name__
+    if key not in FIGURES:
+        fit, draw = DRAWINGS[name]
+        FIGURES[key] = draw(fitted(fit, make)).figure_
+    return FIGURES[key]
+
+
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_pictures_look_as_approved(name: str, tmp_path: Path) -> None:
     """Tests each picture of QCAD against an approved one. PARIBUS_NEW_PICTURES=1 replaces these, to be approved."""
-    fit, draw = DRAWINGS[name]
-    figure = draw(fitted(fit, QCAD)).figure_
+    figure = drawn(name, QCAD)
     expected, actual = EXPECTED / f"{name}.png", tmp_path / f"{name}.png"
     figure.savefig(actual, dpi=60)
     if os.environ.get("PARIBUS_NEW_PICTURES"):
@@ -166,7 +177,7 @@ def test_pictures_look_as_approved(name: str, tmp_path: Path) -> None:
 
 def visible_texts(figure: Any) -> list[tuple[Any, Any]]:
     figure.draw_without_rendering()
-    renderer = figure.canvas.get_renderer()
+    renderer = FigureCanvasAgg(figure).get_renderer()
     # Ticks beyond the ends of an axis exist, but are not drawn.
     hidden = set()
     for axes in figure.findobj(Axes):
@@ -186,8 +197,7 @@ def visible_texts(figure: Any) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_no_text_is_cut_off_or_covered_by_another(make: DetectorClass, name: str) -> None:
     """Tests that titles, labels and numbers are within the picture, and that none overlap."""
-    fit, draw = DRAWINGS[name]
-    figure = draw(fitted(fit, make)).figure_
+    figure = drawn(name, make)
     texts = visible_texts(figure)
     for text, box in texts:
         assert box.x0 >= -1, text
@@ -349,11 +359,8 @@ def test_one_behavioral_feature_has_no_map(make: DetectorClass) -> None:
         ScoreMapDisplay.from_estimator(detector)
 
 
-@pytest.mark.parametrize(
-    ("backend", "method"),
-    [("svg", "qcad"), ("svg", "surprise"), ("pdf", "surprise"), ("ps", "qcad"), ("agg", "surprise")],
-)
-def test_every_picture_can_be_drawn_by_every_backend(backend: str, method: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("backend", "method"), [("svg", "surprise"), ("pdf", "surprise"), ("ps", "qcad")])
+def test_every_picture_can_be_a_vector_file(backend: str, method: str, tmp_path: Path) -> None:
     """Tests that vector files are written, and that nothing in them is rasterized."""
     mpl.use(backend)
     weather = fitted(fit_weather, DETECTORS[method])
@@ -364,7 +371,7 @@ def test_every_picture_can_be_drawn_by_every_backend(backend: str, method: str, 
         ScoreMapDisplay.from_estimator(weather),
         QuantileCurvesDisplay.from_estimator(weather, "rain", "elevation"),
     ):
-        path = tmp_path / f"picture.{backend.replace('agg', 'png')}"
+        path = tmp_path / f"picture.{backend}"
         display.figure_.savefig(path)
         assert path.stat().st_size > 3000
         if backend == "svg":

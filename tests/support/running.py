@@ -50,6 +50,26 @@ def run(
 def invoke(*arguments: object) -> tuple[int, str, str]:
     """Runs the command in this process, which is faster."""
     out, err = io.StringIO(), io.StringIO()
+    return _invoke(arguments, out, err), out.getvalue(), err.getvalue()
+
+
+class Terminal(io.StringIO):
+    """A stream that claims to be a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def invoke_in_terminal(*arguments: object, columns: int) -> str:
+    """Runs the command in this process as on a terminal, and returns what is shown there."""
+    terminal = Terminal()
+    environment = {"TERM": "xterm-256color", "COLUMNS": str(columns)}
+    with mock.patch.dict(os.environ, environment):
+        assert _invoke(arguments, terminal, terminal) == 0, terminal.getvalue()
+    return terminal.getvalue()
+
+
+def _invoke(arguments: tuple[object, ...], out: io.StringIO, err: io.StringIO) -> int:
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         with (
@@ -62,7 +82,7 @@ def invoke(*arguments: object) -> tuple[int, str, str]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return int(caught.value.code or 0), out.getvalue(), err.getvalue()
+    return int(caught.value.code or 0)
 
 
 def write_table(path: Path, n: int = 300) -> Path:

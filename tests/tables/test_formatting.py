@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus._common.statistics import weighted_quantile
+from paribus._common.statistics import weighted_quantiles
 from paribus._common.text import distinct, plain, shortened
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.table import Table
@@ -111,7 +111,8 @@ def test_weighted_quantiles_are_those_of_repeated_values(values: list[int], seed
     counts = np.random.RandomState(seed).randint(1, 5, len(values))
     repeated = np.sort(np.repeat(np.array(values, dtype=float), counts))
     expected = np.percentile(repeated, percent, method="inverted_cdf")
-    assert weighted_quantile(np.array(values, dtype=float), counts / counts.sum(), percent / 100) == expected
+    found = weighted_quantiles(np.array(values, dtype=float), counts / counts.sum(), (percent / 100,))
+    assert found == [expected]
 
 
 @given(st.lists(st.text(alphabet="ab c…", max_size=40), max_size=6, unique=True), st.integers(4, 20))

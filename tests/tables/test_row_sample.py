@@ -42,13 +42,13 @@ def random_table(n_rows: int, n_values: int, common: float, seed: int) -> pd.Dat
     return table
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
-    n_rows=st.integers(2, 400),
+    n_rows=st.integers(2, 200),
     n_values=st.sampled_from([3, 40, 10**6]),
     common=st.sampled_from([0.0, 0.4, 1.0]),
     limit=st.sampled_from([2, 30, 150]),
-    size=st.sampled_from([1, 7, 100, 1000]),
+    size=st.sampled_from([7, 100, 1000]),
     seed=st.integers(0, 2**16),
 )
 def test_order_and_batches_change_nothing(

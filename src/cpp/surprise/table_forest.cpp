@@ -55,7 +55,7 @@ TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, 
     join(members_of);
 }
 
-TableForest::TableForest(const PackedForest &packed, std::size_t n_threads)
+TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::size_t n_threads)
     : kinds_(packed.kinds()), samples_(packed.samples()), grid_(packed.grid()), has_second_(true) {
     const std::vector<std::int32_t> steps = packed.steps();
     std::vector<std::optional<TableTree>> trees(2 * n_pairs());
@@ -63,7 +63,10 @@ TableForest::TableForest(const PackedForest &packed, std::size_t n_threads)
     for_each_item(
         trees.size(), n_threads,
         [&](const std::atomic<bool> &) {
-            return [&](std::size_t which) { trees[which].emplace(packed.unpack(which, steps, members_of[which])); };
+            return [&](std::size_t which) {
+                const bool is_used = !for_new_rows || which % 2 == 0;
+                trees[which].emplace(is_used ? packed.unpack(which, steps, members_of[which]) : TableTree::empty());
+            };
         },
         [](std::size_t) {});
     trees_.reserve(trees.size());

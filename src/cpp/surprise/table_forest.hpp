@@ -17,7 +17,9 @@ public:
                 const TreeParameters &parameters, std::uint64_t seed, std::size_t n_threads, const Tick &on_tick);
 
     /// A forest that was grown before, which must outlive this one.
-    TableForest(const PackedForest &packed, std::size_t n_threads);
+    ///
+    /// @param for_new_rows whether it is asked about new rows only: these need no more than the first tree of each pair
+    TableForest(const PackedForest &packed, bool for_new_rows, std::size_t n_threads);
 
     /// The bytes for a `PackedForest`. Only of a forest that was grown.
     std::vector<std::uint8_t> pack(const std::vector<std::uint16_t> &features);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "surprise/feature_table.hpp"
@@ -62,6 +63,9 @@ public:
     /// @param leaves by node
     TableTree(std::vector<Node> nodes, std::vector<BinSet> sets, std::vector<Leaf> leaves)
         : nodes_(std::move(nodes)), sets_(std::move(sets)), leaves_(std::move(leaves)) {}
+
+    /// A tree that knows nothing: one leaf without rows.
+    static TableTree empty() { return {{{std::numeric_limits<double>::infinity(), 0, 0, true, false}}, {}, {{0, 0}}}; }
 
     const std::vector<Node> &nodes() const { return nodes_; }
     const std::vector<BinSet> &sets() const { return sets_; }

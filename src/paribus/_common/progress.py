@@ -20,7 +20,7 @@ def reporter(progress: Progress, n_rows: int | None, what: str) -> Iterator[Call
     """Yields a function that takes the number of finished rows, or None if progress is not wanted.
 
     True shows a progress bar. It goes to standard error, because standard output may be piped into another program. If
-    the number of rows is not known, the bar moves without an end, and a function is told that all rows so far are all.
+    the number of rows is not known, the bar shows no end, and a function gets the number of rows so far as the total.
     """
     if callable(progress):
         yield lambda n_done: progress(n_done, n_done if n_rows is None else n_rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -23,17 +24,18 @@ def column_ranges(columns: Floats) -> Floats:
     return np.where(missing.all(axis=0), 0.0, highest - lowest)
 
 
-def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
-    """The smallest value such that it and all smaller values have at least this share of the weight.
+def weighted_quantiles(values: Floats, weights: Floats, shares: Sequence[float]) -> list[float]:
+    """For each share the smallest value such that it and all smaller values have at least this share of the weight.
 
-    >>> weighted_quantile(np.array([3.0, 1.0, 2.0]), np.array([0.1, 0.6, 0.3]), 0.9)
-    2.0
+    >>> weighted_quantiles(np.array([3.0, 1.0, 2.0]), np.array([0.1, 0.6, 0.3]), (0.5, 0.9))
+    [1.0, 2.0]
     """
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     # The tolerance absorbs rounding errors of the sums.
-    place = int(np.searchsorted(reached, share * reached[-1] - 1e-9))
-    return float(values[order[min(place, len(order) - 1)]])
+    places = np.searchsorted(reached, np.asarray(shares) * reached[-1] - 1e-9)
+    found: list[float] = values[order[np.minimum(places, len(order) - 1)]].tolist()
+    return found
 
 
 def evenly(values: npt.NDArray[Number], max_count: int) -> npt.NDArray[Number]:

@@ -13,7 +13,7 @@ MAX_TEXT_LENGTH = 60  # characters
 JOINERS = "\u200c\u200d"
 # Combining marks on one letter: more than any language uses would run into other lines.
 MAX_ACCENTS = 4
-# Larger ratios are not told apart.
+# Larger ratios are all written as "fewer than 1 in a million".
 MAX_RATIO = 1e6
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from joblib import cpu_count
-
 from paribus._common.validation import check_n_jobs
 
 # Each thread has scratch memory of its own.
@@ -15,4 +13,9 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         n_jobs = -1
     check_n_jobs(n_jobs)
-    return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))
+    if n_jobs > 0:
+        return min(int(n_jobs), MAX_THREADS)
+    # Takes a while to import.
+    from joblib import cpu_count
+
+    return max(1, int(cpu_count()) + 1 + int(n_jobs))

@@ -25,9 +25,12 @@ MAX_CATEGORIES = 500
 MIN_TEXT_LENGTH = 40
 MIN_ROWS = 10
 _PARTS = {"year", "month", "day", "hour", "minute", "second", "week", "weekday", "dow", "quarter", "season", "doy"}
-_PLACES = {"lat", "latitude", "lon", "lng", "long", "longitude", "elevation", "altitude", "elev", "alt", "age", "floor"}
+_PLACES = {"lat", "latitude", "lon", "lng", "long", "longitude", "elevation", "altitude", "elev", "age", "floor"}
 _IDS = {"id", "ids", "uuid", "guid", "key", "rownames", "index", "idx", "rowid", "serial", "name", "unnamed", ""}
-_CODES = {"id", "code", "zip", "zipcode", "postcode", "postal", "flight", "number", "num", "no", "nr", "tailnum", "sku"}
+_CODES = {
+    *("id", "code", "zip", "zipcode", "postcode", "postal", "flight", "number", "num", "no", "nr", "tailnum", "sku"),
+    *("subject", "patient", "participant", "customer", "user", "client", "account", "station", "sensor", "store"),
+}
 
 
 class Nature(Enum):
@@ -116,9 +119,15 @@ def _of_numbers(name: str, known: Floats, n_distinct: int) -> tuple[Nature, str]
         return Nature.CLOCK, "whole numbers that look like times of day, such as 1545 for 15:45"
     if are_whole and words & _CODES and n_distinct > MAX_FEW_VALUES:
         return Nature.CODE, f"{n_distinct:,} whole numbers, and its name is that of a code"
-    if n_distinct <= MAX_FEW_VALUES:
+    if n_distinct <= MAX_FEW_VALUES and _are_shared(known):
         return Nature.FEW_NUMBERS, f"only {n_distinct} different numbers"
     return Nature.QUANTITY, f"{n_distinct:,} different numbers"
+
+
+def _are_shared(known: Floats) -> bool:
+    """Whether most values are those of several rows. If they are not, a few numbers differ from one that is usual."""
+    _, counts = np.unique(known, return_counts=True)
+    return bool(np.median(counts) >= min(MIN_ROWS_PER_CATEGORY, len(known) / (2 * len(counts))))
 
 
 def _of_text(name: str, values: list[Any], n_distinct: int) -> tuple[Nature, str]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, rankdata
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import evenly
@@ -16,7 +15,7 @@ from paribus.methods.surprise.mixture import fit_shares, mix
 from paribus.methods.surprise.smoothing import SURPRISE_WIDTH
 from paribus.methods.surprise.views import Asked, ForestSettings, ForestView, WholeColumn
 from paribus.tables.encoding import ContextEncoding
-from paribus.tables.row_hash import Hashes, canonical_order, hash_rows
+from paribus.tables.row_hash import Hashes, canonical_order, hash_contents, hash_rows
 from paribus.tables.row_hash import mix as mix_bits
 from paribus.tables.table import Table
 
@@ -147,11 +146,15 @@ def _encode(
     encoded = encoding.encode(table, context)
     values = np.column_stack([table.numbers(position) for position in behavior])
     names = [None if codes is None else list(codes) for codes in encoding.codes]
-    return encoding, encoded, values, hash_rows([*encoded.T, *values.T], [*names, *[None] * len(behavior)])
+    columns = [*encoded.T, *values.T]
+    hashes = hash_rows(columns, hash_contents(columns, [*names, *[None] * len(behavior)]))
+    return encoding, encoded, values, hashes
 
 
 def _normal_scores(values: Floats) -> Floats:
     """The values of a normal distribution that have the same ranks."""
+    from scipy.stats import norm, rankdata
+
     found = np.full(len(values), np.nan)
     known = ~np.isnan(values)
     ranks = rankdata(values[known])

@@ -11,16 +11,19 @@ import numpy as np
 from paribus._common.text import counted, listed
 from paribus.advice.columns import ColumnLook, Nature, look_at_columns
 from paribus.advice.gains import Gain, GainMeter
+from paribus.advice.promotion import promote
 from paribus.tables.column import Kind
 from paribus.tables.table import Columns, Table
 
-MAX_MEASURED, MAX_CANDIDATES, MAX_CONTEXT = 16, 16, 6
+MAX_MEASURED, MAX_CANDIDATES, MAX_CONTEXT = 16, 16, 8
 # An error below this share of the usual one leaves nothing to judge.
 DETERMINED = 0.06
 # Fewer bits, for all of the behavior, are not worth a column.
 MIN_BITS = 0.02
 # Moments whose ranks agree this well are copies of each other.
 COPY = 0.9999
+# Fewer rows cannot tell.
+MIN_ROWS = 20
 # So few rows with the same categories are hardly comparable.
 MIN_COMPARABLE = 3
 
@@ -137,10 +140,12 @@ def advise(data: Any, behavioral: Columns | None, contextual: Columns | None, ma
     id_column = next((look.name for look in looks if look.nature is Nature.ID), None)
     behavior = _behavior(table, looks, behavioral, contextual)
     candidates = _candidates(table, looks, behavior, contextual, left_out)
-    if contextual is None and not candidates:
-        behavior, candidates = _split(behavior, is_given=behavioral is not None, looks=looks)
+    if contextual is None and behavioral is not None:
+        # Where it is known what is to be explained, any other quantity may explain it.
+        candidates += [look for look in looks if look.nature is Nature.QUANTITY and look not in behavior]
+    may_promote = contextual is None and behavioral is None and len(behavior) > 1
     fields = {"looks": tuple(looks), "left_out": left_out, "id": id_column}
-    if not behavior or not candidates or table.n_rows < 20:
+    if not behavior or not (candidates or may_promote) or table.n_rows < MIN_ROWS:
         named = tuple(look.name for look in behavior)
         return fields | {
             "behavioral": named,
@@ -152,13 +157,9 @@ def advise(data: Any, behavioral: Columns | None, contextual: Columns | None, ma
             "alarms": ("there are too few rows or columns to measure what a context says",),
         }
     is_given = behavioral is not None
-    found = _measured(table, behavior, candidates, dict(left_out), max_context, is_given=is_given)
-    if not found["steps"] and contextual is None:
-        # What looks like a circumstance says nothing.
-        behavior, more = _split(behavior, is_given=is_given, looks=looks)
-        if behavior and more:
-            found = _measured(table, behavior, [*candidates, *more], dict(left_out), max_context, is_given=is_given)
-    return fields | found
+    return fields | _measured(
+        table, behavior, candidates, left_out, max_context, is_given=is_given, may_promote=may_promote
+    )
 
 
 def _measured(
@@ -169,52 +170,74 @@ def _measured(
     max_context: int,
     *,
     is_given: bool,
+    may_promote: bool,
 ) -> dict[str, Any]:
     for look in candidates[MAX_CANDIDATES:]:
         left_out[look.name] = f"only {MAX_CANDIDATES} columns are looked at as context"
     unmeasured = [look.name for look in behavior[MAX_MEASURED:]]
     behavior, candidates = behavior[:MAX_MEASURED], candidates[:MAX_CANDIDATES]
-    categorical = frozenset(look.position for look in candidates if table.kind(look.position) is Kind.CATEGORICAL)
-    meter = GainMeter(table, [look.position for look in candidates], categorical, [look.position for look in behavior])
-    places = list(range(len(candidates)))
+    offered = [*candidates, *(behavior if may_promote else [])]
+    categorical = frozenset(look.position for look in offered if table.kind(look.position) is Kind.CATEGORICAL)
+    meter = GainMeter(table, [look.position for look in offered], categorical, [look.position for look in behavior])
     alarms: list[str] = []
     kept = list(range(len(behavior)))
-    usable = set(places)
+    usable = set(range(len(candidates)))
     for b, look in enumerate(behavior):
-        for c in places:
+        for c, candidate in enumerate(candidates):
             if meter.error(b, [c]) >= DETERMINED:
                 continue
-            name = candidates[c].name
-            alarms.append(f"{name} determines {look.name}: one is a copy of the other, or was made from it")
+            alarms.append(_determined(candidate, look))
             if not is_given and len(kept) > 1 and b in kept:
                 # Where the circumstances fix a quantity, it is a circumstance too.
                 kept.remove(b)
-                left_out[look.name] = f"{name} determines it, which leaves nothing to judge"
-            elif candidates[c].numbers is not None and c in usable:
+                left_out[look.name] = f"{candidate.name} determines it, which leaves nothing to judge"
+            elif candidate.numbers is not None and c in usable:
                 usable.discard(c)
-                left_out[name] = f"it determines {look.name}, and would hide what is wrong with it"
-    alone = [[meter.gain(b, [c]) for c in places] for b in range(len(behavior))]
-    beyond = [
-        [meter.gain(b, [c], [other for other in places if other != c]) for c in places] for b in range(len(behavior))
-    ]
-    steps = _greedy(meter, [behavior[b].name for b in kept], kept, candidates, sorted(usable), max_context)
+                left_out[candidate.name] = f"it determines {look.name}, and would hide what is wrong with it"
+    promoted: list[int] = []
+    if may_promote:
+        promoted = promote(meter, kept, sorted(usable), len(candidates), max_context)
+    in_context = [*sorted(usable), *(len(candidates) + b for b in promoted)]
+    judged = [b for b in kept if b not in promoted]
+    steps = _greedy(meter, [behavior[b].name for b in judged], judged, offered, in_context, max_context)
+    if not steps and usable:
+        alarms.append("no column says anything about the behavior, so it hardly matters what is context")
+        steps = _by_nature(meter, [behavior[b].name for b in judged], judged, candidates, sorted(usable)[:max_context])
     chosen = {step.name for step in steps}
-    for c, look in enumerate(candidates):
-        if look.name in chosen or look.name in left_out:
+    # What is not needed as context is judged like the others.
+    judged = [b for b in kept if behavior[b].name not in chosen]
+    places = [c for c, look in enumerate(offered) if c < len(candidates) or look.name in chosen]
+    others = {c: [other for other in places if other != c] for c in places}
+    alone = [[meter.gain(b, [c]) for c in places] for b in judged]
+    beyond = [[meter.gain(b, [c], others[c]) for c in places] for b in judged]
+    for place, c in enumerate(places):
+        name = offered[c].name
+        if name in chosen or name in left_out:
             continue
-        says = any(alone[b][c].is_there and alone[b][c].bits > MIN_BITS for b in kept)
-        left_out[look.name] = "the proposed context says what it says" if says else "it explains nothing"
-    alarms += _thin(table, [look for look in candidates if look.name in chosen])
+        says = any(gains[place].is_there and gains[place].bits > MIN_BITS for gains in alone)
+        left_out[name] = "the proposed context says what it says" if says else "it explains nothing"
+    alarms += _thin(table, [offered[c] for c in places if offered[c].name in chosen])
+    if not steps:
+        alarms.append("no column says anything about the behavior, and none looks like a circumstance")
     return {
         "left_out": left_out,
-        "behavioral": (*(behavior[b].name for b in kept), *unmeasured),
-        "measured": tuple(behavior[b].name for b in kept),
-        "candidates": tuple(look.name for look in candidates),
-        "alone": tuple(tuple(alone[b]) for b in kept),
-        "beyond": tuple(tuple(beyond[b]) for b in kept),
+        "behavioral": (*(behavior[b].name for b in judged), *unmeasured),
+        "measured": tuple(behavior[b].name for b in judged),
+        "candidates": tuple(offered[c].name for c in places),
+        "alone": tuple(tuple(gains) for gains in alone),
+        "beyond": tuple(tuple(gains) for gains in beyond),
         "steps": tuple(steps),
         "alarms": tuple(alarms),
     }
+
+
+def _determined(candidate: ColumnLook, behavior: ColumnLook) -> str:
+    if candidate.numbers is None:
+        return (
+            f"{candidate.name} determines {behavior.name}: rows with the same {candidate.name} have about the same "
+            f"{behavior.name}"
+        )
+    return f"{candidate.name} determines {behavior.name}: one is a copy of the other, or was made from it"
 
 
 def _greedy(
@@ -243,6 +266,19 @@ def _greedy(
         mean, c, gains = best
         most = int(np.argmax([gain.bits for gain in gains]))
         chosen.append(c)
+        steps.append(Step(candidates[c].name, mean, names[most], gains[most]))
+    return steps
+
+
+def _by_nature(
+    meter: GainMeter, names: list[str], judged: list[int], candidates: list[ColumnLook], usable: list[int]
+) -> list[Step]:
+    """The columns that look like circumstances, whatever they say."""
+    steps = []
+    for place, c in enumerate(usable):
+        gains = [meter.gain(b, [c], usable[:place]) for b in judged]
+        most = int(np.argmax([gain.bits for gain in gains]))
+        mean = float(np.mean([gain.bits for gain in gains]))
         steps.append(Step(candidates[c].name, mean, names[most], gains[most]))
     return steps
 
@@ -291,16 +327,6 @@ def _candidates(
             left_out[look.name] = f"it is nearly the same time as {moments[0].name}"
             found.remove(look)
     return found
-
-
-def _split(
-    behavior: list[ColumnLook], *, is_given: bool, looks: list[ColumnLook]
-) -> tuple[list[ColumnLook], list[ColumnLook]]:
-    """Where nothing looks like a circumstance: quantities with fewer different values are circumstances rather."""
-    if is_given:
-        return behavior, [look for look in looks if look.nature is Nature.QUANTITY and look not in behavior]
-    coarse = sorted(behavior, key=lambda look: look.n_distinct)[: len(behavior) // 2]
-    return [look for look in behavior if look not in coarse], [look for look in behavior if look in coarse]
 
 
 def _are_copies(first: ColumnLook, second: ColumnLook) -> bool:

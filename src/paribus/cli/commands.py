@@ -160,9 +160,12 @@ def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs:
         detector = _load(model, n_jobs)
         if wanted.out is not None:
             check_format(wanted.out, detector.behavioral_features_, WriteOptions(table=wanted.out_table))
-        reader = _Reader(detector, id, wanted, known)
+        of_model = read_known(detector.view().known)
+        reader = _Reader(detector, id, wanted, (*known, *of_model))
         if is_large(source, limit):
             check_whole(wanted)
+            if of_model:
+                note("the known rows and rules of the model are not applied, because this table is read in batches")
             with ExitStack() as stack:
                 stream = source.open(reader.choose, stack)
                 reader.check(next(stream.batches()))

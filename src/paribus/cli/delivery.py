@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from paribus.explain.group import AnomalyGroup
     from paribus.output.results import Results
 
-# The exit code if rows are flagged, and the user asked for a failure then.
+# The exit code if more rows are flagged than --max-flagged or --fail-if-flagged allows.
 FLAGGED = 3
 # The minimum number of rows that a report explains with pictures.
 MIN_REPORTED_ROWS = 50

@@ -53,7 +53,7 @@ class Delivery:
         return bool(self.out or self.report or self.plots or self.known or self.as_json or self.fail_if_flagged)
 
     def allows(self, n_flagged: int, n_rows: int) -> bool:
-        """Whether so many flagged rows are no failure."""
+        """Whether this number of flagged rows is allowed."""
         if self.max_flagged is not None:
             return n_flagged <= parse_limit(self.max_flagged, n_rows)
         return not (self.fail_if_flagged and n_flagged)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus._common.progress import reporter
+from paribus._common.text import listed, plain
 from paribus.cli.columns import ChosenColumns
 from paribus.cli.delivery import check_whole, columns_of
 from paribus.cli.delivery_options import Columns, Delivery
@@ -31,6 +32,9 @@ from paribus.tables.table import NamedRows
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
     from paribus.output.results import Results
+
+# Columns that a note lists.
+MAX_LISTED = 12
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,18 @@ def fit_table(
     labels, heading = row_labels(table, roles.id)
     with warnings_as_notes():
         detector.fit(table.columns if labels is None else NamedRows(table.columns, labels), known=known)
+    if chosen.behavioral is None and not chosen.contexts:
+        _note_behavior(detector)
     # What follows is quick, and a progress bar would only flicker.
     detector.set_params(progress=False)
     return FittedTable(detector, table, labels, heading, detector.fit_seconds_, stream)
+
+
+def _note_behavior(detector: ContextualDetector) -> None:
+    """Says what is judged where nobody has said it."""
+    names = [plain(name) for name in detector.behavioral_features_]
+    shown = names if len(names) <= MAX_LISTED else [*names[: MAX_LISTED - 1], f"{len(names) - MAX_LISTED + 1} more"]
+    note(f"without --behavior, every other numeric column is judged: {listed(shown, 'and')}")
 
 
 def _sample(

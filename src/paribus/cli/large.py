@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paribus._common.arrays import Positions
 from paribus._common.progress import reporter
 from paribus.cli.delivery_options import Columns, Delivery
 from paribus.cli.options import Source
+from paribus.explain.finding import Finding, finding_columns
 from paribus.io.reading import TableStream
 from paribus.io.writing import append_columns
 from paribus.io.writing.options import WriteOptions
 from paribus.output.frame import RowScores
+from paribus.output.results import MAX_FINDINGS
 from paribus.tables.rows import unnamed
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ def parse_memory(text: str | None) -> int | None:
 
 
 def sample_size(memory: int | None, n_columns: int) -> int:
-    """How many rows of so many columns a fit may hold.
+    """The maximum number of rows of a fit with this many columns.
 
     >>> sample_size(None, 10), sample_size(2 * 10**9, 10)
     (2097152, 1376256)
@@ -141,7 +144,8 @@ def score_stream(
     heading = "row" if id is None else "id"
     found = ScoredRows(detector.threshold_, wanted.top, heading)
     parts = [f"partial_{name}" for name in detector.behavioral_features_]
-    names = [heading, "score", "p_value", "label", "kind", *parts]
+    # Ranks and groups are not among them: they need all rows at once.
+    names = [heading, "score", "p_value", "label", "kind", *finding_columns([], 0), *parts]
     roles = {*detector.contextual_features_, *detector.view().behavior_columns}
     kept = [name for name in stream.names if wanted.columns is Columns.ALL or name in roles]
     original = [] if wanted.columns is Columns.NONE else kept
@@ -151,6 +155,7 @@ def score_stream(
         if wanted.out is None
         else append_columns(wanted.out, _free_names(names, original), WriteOptions(table=wanted.out_table))
     )
+    n_explained = 0
     with writing as append, reporter(wants_bar, stream.n_rows, "Scoring") as tick:
         for columns in stream.batches():
             results = detector.score_batch(columns)
@@ -163,12 +168,28 @@ def score_stream(
                 labels = np.array(own, dtype=object)
             found.add(columns, results["score"], labels)
             if append is not None:
+                is_flagged = results["label"] == "anomaly"
+                flagged = np.flatnonzero(is_flagged)[: MAX_FINDINGS - n_explained]
+                n_explained += len(flagged)
+                results = {**results, **_findings(detector, columns, flagged, len(is_flagged))}
                 rows = [labels, *(results[name] for name in names[1:]), *(columns[name] for name in original)]
-                keep = results["label"] == "anomaly" if wanted.only_flagged else slice(None)
+                keep = is_flagged if wanted.only_flagged else slice(None)
                 append({name: each[keep] for name, each in zip(_free_names(names, original), rows, strict=True)})
             if tick is not None:
                 tick(found.n_rows)
     return found
+
+
+def _findings(
+    detector: ContextualDetector, columns: dict[str, Any], flagged: Positions, n_rows: int
+) -> dict[str, Any]:
+    """The sentence and the leading value of each flagged row of a batch; empty for the others."""
+    findings = []
+    if len(flagged):
+        rows = {name: values[flagged] for name, values in columns.items()}
+        explanations = detector.explain_all(len(flagged), rows=rows)
+        findings = [Finding.of(each, int(flagged[each.row])) for each in explanations]
+    return finding_columns(findings, n_rows)
 
 
 def _free_names(results: list[str], original: list[str]) -> list[str]:

@@ -27,6 +27,7 @@ def describe(path: Path, detector: ContextualDetector) -> dict[str, Any]:
         "fitted_at": origin.fitted_at,
         "rows": table.n_rows,
         "rows_left_out": origin.n_excluded,
+        "known_rows_and_rules": origin.n_known,
         "context": [plain(column.name) for column in view.context],
         "behavior": [plain(name) for name in view.behavior_names],
         "other_columns": [plain(name) for name in others],

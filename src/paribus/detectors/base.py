@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.atomic_files import AnyPath
+from paribus.detectors.estimator import require_fitted
 from paribus.detectors.reporting import ReportingDetector
 from paribus.explain.known import KnownLike
 from paribus.persistence.model import load_model, save_model
@@ -94,7 +94,7 @@ class ContextualDetector(ReportingDetector):
         >>> bool((loaded.anomaly_score(cities.table) == detector.anomaly_scores_).all())
         True
         """
-        check_is_fitted(self)
+        require_fitted(self)
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "progress"}
         if note:
             self._fitted.note = note

@@ -46,7 +46,7 @@ def suggest_context(
     Names of rows, free text, codes and constants are named and left out. For each behavioral column, the gain of each
     possible context is measured with forests on up to 5,000 rows: how many bits it says about a value that the forest
     has not seen, by itself and on top of the others. The proposal takes the column that says most, then the one that
-    adds most to it, and so on. It is a start for somebody who knows what the columns mean.
+    adds most to it, and so on. Treat it as a starting point: you know what the columns mean.
 
     Parameters
     ----------

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Positions
 from paribus._common.validation import check_whole_number
 from paribus.detectors.batches import each_batch
+from paribus.detectors.estimator import require_fitted
 from paribus.detectors.explanation import Explanation
 from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
-from paribus.explain.finding import N_FEATURES, Finding, brief_findings
+from paribus.explain.finding import N_FEATURES
 from paribus.explain.group import AnomalyGroup, plain_label
-from paribus.explain.known import KnownLike, read_known
+from paribus.explain.known import KnownLike, read_known, usable_rules
 from paribus.explain.view import highest
 from paribus.methods.interface import RowBatch
 from paribus.output.results import Results, ScoredRows
@@ -55,11 +54,12 @@ class ExplainingDetector(ScoringDetector):
         >>> weather = datasets.load("weather")
         >>> detector = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
         >>> print(detector.explain(137, n_features=1))
-        temperature 16.5 for month January, elevation 1,900 and zone inland: comparable rows have -12.7 to -8.8 (90 %).
+        temperature 16.5 where month is January, elevation 1,900 and zone inland: comparable rows have -12.7 to -8.8
+        (90 %).
         Compared with the 500 nearest rows, of which 23 count, mostly with month February or January and elevation 1,612
         to 2,070.
         """
-        check_is_fitted(self)
+        require_fitted(self)
         check_whole_number("n_features", n_features, 1)
         if row_label is not None and row is not None:
             raise ValueError(f"both row ({row!r}) and row_label ({row_label!r}) are given: give only one of them")
@@ -98,7 +98,7 @@ class ExplainingDetector(ScoringDetector):
         >>> [explanation.position for explanation in detector.explain_all(5)]
         [1204, 512, 171, 1541, 137]
         """
-        check_is_fitted(self)
+        require_fitted(self)
         check_whole_number("n_rows", n_rows, 1)
         check_whole_number("n_features", n_features, 1)
         if rows is None:
@@ -115,8 +115,8 @@ class ExplainingDetector(ScoringDetector):
         """Finds groups of flagged rows that have the same cause.
 
         Rows belong together if the same column is off in the same way, with one and the same value or on the same side
-        of what is usual, and in the same circumstances. A group is shown if chance would not give so many rows that are
-        as strange. Rows without a group are strange each in its own way, or by chance.
+        of what is usual, and in the same circumstances. A group is shown if chance does not explain its size. Rows
+        without a group are unusual each in its own way, or by chance.
 
         Parameters
         ----------
@@ -155,7 +155,8 @@ class ExplainingDetector(ScoringDetector):
         rows : table, optional
             New rows, instead of the fitted ones.
         known : path or list of dicts, optional
-            What is known about new rows; by default what was known at fit.
+            What is known about the rows, besides what was known at the fit. Of that, rules apply to new rows as well,
+            and entries about single rows only if these have labels.
         labels : array, optional
             The labels of the rows; by default those of a pandas index, or positions.
         heading : str
@@ -173,9 +174,10 @@ class ExplainingDetector(ScoringDetector):
         >>> float(detector.results().rank.min())
         1.0
         """
-        check_is_fitted(self)
-        entries = self._known if known is None else read_known(known)
+        require_fitted(self)
+        entries = () if known is None else read_known(known)
         if rows is None:
+            entries = (*entries, *self._known)
             fitted = self._fitted
             scored = ScoredRows(
                 fitted.table.original,
@@ -195,6 +197,9 @@ class ExplainingDetector(ScoringDetector):
             scores = self.method.total(judged.partial)
             p_values = self.method.p_values(scores, self.anomaly_scores_)
             own = table.labels() if labels is None else labels
+            names = [table.name(place) for place in range(table.n_columns)]
+            by_label = () if own is None else (entry for entry in self._known if entry.row is not None)
+            entries = (*entries, *by_label, *usable_rules(self._known, names))
             scored = ScoredRows(
                 table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading
             )
@@ -202,7 +207,6 @@ class ExplainingDetector(ScoringDetector):
             self.view(),
             scored,
             lambda chosen: self._explain_some(scored, chosen, N_FEATURES),
-            lambda chosen: self._find_briefly(scored, chosen),
             entries,
         )
 
@@ -225,13 +229,6 @@ class ExplainingDetector(ScoringDetector):
         if best.size == 0:
             return []
         return self._explain_new(Table(join_tables(pieces, best)), [labels[place] for place in best], n_features)
-
-    def _find_briefly(self, scored: ScoredRows, chosen: Positions) -> list[Finding]:
-        behavior = scored.behavior[chosen]
-        own = self._own_values(Table(scored.table.take(chosen)))
-        with self._encoded_batch(scored.context[chosen], behavior, "Explaining") as batch:
-            said = self._get_method().find(replace(batch, is_brief=True))
-        return brief_findings(self.view(), own, chosen.tolist(), behavior, scored.scores[chosen], said)
 
     def _explain_some(self, scored: ScoredRows, chosen: Positions, n_features: int) -> list[Explanation]:
         if scored.is_fitted:

@@ -5,30 +5,32 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.progress import Progress, reporter
 from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
-from paribus.explain.known import KnownEntry, confirmed_rows
+from paribus.detectors.estimator import BaseEstimator, OutlierMixin, require_fitted, validate_columns
+from paribus.explain.known import KnownEntry, confirmed_rows, read_known
 from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
 from paribus.methods.parameters import check_parameters
-from paribus.methods.teaching import EvidenceShares
 from paribus.tables.encoded_table import EncodedTable
+from paribus.tables.encoding import sorted_categories
 from paribus.tables.roles import find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
 from paribus.tables.table import Columns, Contexts, Table
 from paribus.tables.time_parts import TREND
+
+if TYPE_CHECKING:
+    from paribus.methods.teaching import EvidenceShares
 
 # Attributes that hold what a fit says of its rows.
 RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_", "cell_p_values_")
@@ -70,7 +72,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         >>> detector.view().compared_with("row")
         'the 8 rows most like it'
         """
-        check_is_fitted(self)
+        require_fitted(self)
         if self._view is None:
             self._view = FittedView.of(self._fitted, self._get_method, self._n_threads)
         return self._view
@@ -105,15 +107,17 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{name} is damaged: its parameters are not those of a detector")
         try:
             check_parameters(parameters)
+            known = read_known(fitted.known)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} is damaged: {error}") from None
         detector = cls(**parameters)
-        detector._remember(fitted, None)
+        detector._remember(fitted, None, known)
         return detector
 
     def _remember(self, fitted: Fitted, method: FittedMethod | None, known: tuple[KnownEntry, ...] = ()) -> None:
         """Sets all fitted attributes at once, except those that are computed from results that may be in a file."""
         self._known = known
+        fitted.known = [entry.fields for entry in known]
         table, roles = fitted.table, fitted.table.roles
         self.n_features_in_ = table.n_columns
         if table.names is not None:
@@ -126,7 +130,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         columns = [*self.contextual_features_, *self.behavioral_features_]
         all_codes = [*table.encoding.codes, *table.behavior_encoding.codes]
         self.categories_ = {
-            name: list(codes) for name, codes in zip(columns, all_codes, strict=False) if codes is not None
+            name: sorted_categories(codes) for name, codes in zip(columns, all_codes, strict=False) if codes is not None
         }
         self._fitted = fitted
         self._method = method
@@ -170,14 +174,14 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return sample.table
 
     def _read(self, rows: Any) -> Table:
-        check_is_fitted(self)
+        require_fitted(self)
         table = Table(rows)
         if not self._fitted.table.roles.by_name:
             # Roles are given by position, so the columns must be those of the fit, in the same order.
             if isinstance(rows, Mapping):
                 require_columns(table, list(getattr(self, "feature_names_in_", [])))
             else:
-                validate_data(self, nw.to_native(rows, pass_through=True), reset=False, skip_check_array=True)
+                validate_columns(self, nw.to_native(rows, pass_through=True))
         return table
 
     def _encode(self, table: Table) -> tuple[Floats, Floats]:

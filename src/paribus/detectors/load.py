@@ -28,7 +28,7 @@ def load(path: AnyPath) -> ContextualDetector:
     >>> from tempfile import TemporaryDirectory
     >>> from paribus import ConditionalSurprise, datasets, load
     >>> weather = datasets.load("weather")
-    >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+    >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
     >>> with TemporaryDirectory() as folder:
     ...     detector.save(f"{folder}/weather.paribus")
     ...     type(load(f"{folder}/weather.paribus")).__name__

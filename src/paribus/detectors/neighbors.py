@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from paribus._common.arrays import Floats
 from paribus._common.progress import Progress, check_progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus._core import QcadEngine
+from paribus.detectors.estimator import random_numbers
 from paribus.methods.parameters import MAX_NEIGHBORS
 from paribus.tables.encoding import ContextEncoding
 from paribus.tables.roles import assign_context, find_like
@@ -95,7 +95,7 @@ def gower_neighbors(
         np.ascontiguousarray(context.T),
         encoding.categorical,
         np.empty((0, len(context))),
-        check_random_state(random_state).permutation(len(context)).astype(np.uint32),
+        random_numbers(random_state).permutation(len(context)).astype(np.uint32),
         np.ones((min(int(k), n_others), 1), dtype=np.uint8),
     )
     with reporter(progress, len(asked), "Finding neighbors") as tick:

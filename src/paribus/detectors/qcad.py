@@ -7,11 +7,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector
+from paribus.detectors.estimator import random_numbers
 from paribus.detectors.fitted_detector import new_rows, rows_to_exclude, warn_unscored
 from paribus.explain.known import KnownLike, read_known
 from paribus.methods import qcad
@@ -176,7 +176,7 @@ class QCAD(ContextualDetector):
         n_rows, n_features = table.all_context.shape
         n_neighbors = _resolve_n_neighbors(self.n_neighbors, n_rows)
 
-        random = check_random_state(self.random_state)
+        random = random_numbers(self.random_state)
         tie_order = random.permutation(n_rows).astype(np.uint32)
         plan = ForestPlan.draw(
             random,

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from paribus._common.atomic_files import AnyPath, atomic_write, check_writable
 from paribus._common.validation import check_whole_number
+from paribus.detectors.estimator import require_fitted
 from paribus.detectors.teaching import TeachingDetector
 from paribus.explain.explanation import RowExplanation
 from paribus.output.report.names import RowNames
@@ -108,7 +107,7 @@ class ReportingDetector(TeachingDetector):
         ...     detector.report(f"{folder}/weather.html", n_rows=5, title="Unusual days").read_text()[:15]
         '<!doctype html>'
         """
-        check_is_fitted(self)
+        require_fitted(self)
         check_whole_number("n_rows", n_rows, 1)
         target = check_writable(path)
         results = self.results(rows)

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import false_discovery_control
-from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.validation import check_whole_number, is_number
 from paribus.detectors.batches import by_batches
+from paribus.detectors.estimator import require_fitted
 from paribus.detectors.fitted_detector import FittedDetector, warn_unscored
 from paribus.output.frame import RowScores
 
@@ -145,7 +144,7 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> bool((detector.p_values(weather.table) == detector.p_values_).all())
         True
         """
@@ -169,7 +168,7 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> cells = detector.cell_p_values({name: column[:1] for name, column in weather.table.items()})
         >>> list(cells)
         ['temperature', 'rain', 'wind']
@@ -199,7 +198,7 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> bool((detector.kinds(weather.table) == detector.kinds_).all())
         True
         """
@@ -229,11 +228,13 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> len(detector.select(fdr=0.1)) <= len(detector.select(fdr=0.2))
         True
         """
-        check_is_fitted(self)
+        from scipy.stats import false_discovery_control
+
+        require_fitted(self)
         if not (is_number(fdr) and 0 < fdr < 1):
             raise ValueError(f"fdr is {fdr!r}: it must be a share above 0 and below 1")
         p_values = self.p_values_ if rows is None else self.p_values(rows)
@@ -265,11 +266,11 @@ class ScoringDetector(FittedDetector):
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
         >>> detector.false_share(len(detector.select(fdr=0.1))) <= 0.1
         True
         """
-        check_is_fitted(self)
+        require_fitted(self)
         p_values = self.p_values_ if rows is None else self.p_values(rows)
         ascending = np.sort(p_values[~np.isnan(p_values)])
         if n_rows is None:

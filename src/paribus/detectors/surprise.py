@@ -7,12 +7,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from paribus._common.arrays import Floats
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector
+from paribus.detectors.estimator import random_numbers
 from paribus.detectors.fitted_detector import new_rows, rows_to_exclude, warn_unscored
 from paribus.explain.known import KnownLike, read_known
 from paribus.methods import surprise
@@ -205,7 +205,7 @@ class ConditionalSurprise(ContextualDetector):
         excluded = rows_to_exclude(entries, table)
         learned = table.without_behavior(excluded)
         n_rows = table.n_rows
-        seed = int(check_random_state(self.random_state).randint(2**31))
+        seed = int(random_numbers(self.random_state).randint(2**31))
         by_past = self.reference == PAST
         settings = SurpriseSettings(
             self.n_trees, self.max_features, self.min_samples_leaf, self.max_samples, seed, by_past

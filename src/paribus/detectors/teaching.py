@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.validation import check_choice, check_whole_number
+from paribus.detectors.estimator import require_fitted
 from paribus.detectors.explaining import ExplainingDetector
 from paribus.explain.known import CONFIRMED, FALSE_ALARM, KnownEntry, KnownLike, Marks
 from paribus.methods.teaching import Answers, EvidenceShares, Lesson
@@ -133,7 +133,7 @@ class TeachingDetector(ExplainingDetector):
         >>> max(teaching.weights.values()) <= 1
         True
         """
-        check_is_fitted(self)
+        require_fitted(self)
         results = self.results(known=known)
         return self.lesson(results.marks, results.entries)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -77,9 +76,7 @@ def explain_rows(
         weights = behavior[0].weights
         own_context = view.own_context(behavior[0].name)
         context = [
-            replace(
-                column.describe(plain_value(own[place][row]), group[:, place], weights), counts=place in own_context
-            )
+            column.describe(plain_value(own[place][row]), group[:, place], weights, counts=place in own_context)
             for place, column in enumerate(view.context)
         ]
         score = float(scores[row])
@@ -146,10 +143,10 @@ def features_of(view: FittedView, values: Floats, findings: RowFindings) -> tupl
         sorted(
             features,
             key=lambda feature: (
-                np.isnan(feature.partial_score),
+                math.isnan(feature.partial_score),
                 not feature.share > 0.0,
                 -feature.oddness,
-                -np.nan_to_num(feature.partial_score),
+                0.0 if math.isnan(feature.partial_score) else -feature.partial_score,
             ),
         )
     )

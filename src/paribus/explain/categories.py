@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class CategoryFeature(BehaviorFeature):
         found = self.verdict.shares.probabilities
         return [(int(code), float(found[code])) for code in np.argsort(-found, kind="stable")]
 
-    @property
+    @cached_property
     def direction(self) -> Direction:
         """Whether the category is rare in its context."""
         if np.isnan(self.value):
@@ -67,18 +68,18 @@ class CategoryFeature(BehaviorFeature):
 
     @property
     def range_given_others(self) -> str | None:
-        """Of categories, nothing is said."""
+        """None: categories have no range."""
         return None
 
     @property
     def usual(self) -> str:
         """What comparable rows have: how many have this category, and which ones are usual."""
-        own = "" if np.isnan(self.value) else f"{percent(self.probability)} of comparable rows are"
+        own = "" if np.isnan(self.value) else f"{percent(self.probability)} of comparable rows have it"
         if self.is_flag:
             word = "missing" if self.value == 0.0 else "present"
             return f"in {percent(1.0 - self.probability)} of comparable rows it is {word}"
         named = [
-            f"{percent(share)} are '{self.format(code)}'"
+            f"{percent(share)} have '{self.format(code)}'"
             for place, (code, share) in enumerate(self.most_common[: MAX_NAMED + 1])
             if code != self.value and (place == 0 or share >= MIN_NAMED_SHARE)
         ][:MAX_NAMED]
@@ -86,8 +87,17 @@ class CategoryFeature(BehaviorFeature):
 
     @property
     def expectation(self) -> str:
-        """The expected categories in words."""
+        """The usual categories in words."""
         return self.usual
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the value is the code of a category, and not a number."""
+        return True
+
+    def gist(self) -> dict[str, Any]:
+        """The category, and the most common one in its context."""
+        return {"value": None if np.isnan(self.value) else self.value_text, "usual": self.range_text}
 
     def as_row(self) -> dict[str, Any]:
         """The facts as plain values, by name."""

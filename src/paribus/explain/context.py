@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._common.statistics import evenly, weighted_quantile
+from paribus._common.statistics import evenly, weighted_quantiles
 from paribus._common.text import listed, plain
 from paribus.explain.time_words import TimeWords
 from paribus.tables.column_format import ColumnFormat
@@ -148,8 +148,17 @@ class ContextColumn:
             return table.categories(position)
         return table.numbers(position) if table.has_values(position) else np.full(table.n_rows, np.nan)
 
-    def describe(self, value: float | Hashable, group: Floats, weights: Floats) -> ContextFeature:
-        """Describes a row's own value and the weighted values of its reference group."""
+    def describe(
+        self, value: float | Hashable, group: Floats, weights: Floats, *, counts: bool = True
+    ) -> ContextFeature:
+        """Describes a row's own value and the weighted values of its reference group.
+
+        `counts` says whether the leading behavioral feature is judged by this one.
+        """
+        described = self._describe(value, group, weights)
+        return described if counts else replace(described, counts=False)
+
+    def _describe(self, value: float | Hashable, group: Floats, weights: Floats) -> ContextFeature:
         if self.codes is not None:
             return self._describe_categories(value, group, weights)
         missing = float(weights[np.isnan(group)].sum())
@@ -167,7 +176,7 @@ class ContextColumn:
             )
         known = ~np.isnan(group)
         values, counts = group[known], weights[known] / weights[known].sum()
-        low, high = (weighted_quantile(values, counts, share) for share in CENTRAL)
+        low, high = weighted_quantiles(values, counts, CENTRAL)
         if self.times is not None:
             return self._describe_times(self.times, value, values, counts, (low, high))
         share = float(counts[(values >= low) & (values <= high)].sum())
@@ -179,18 +188,16 @@ class ContextColumn:
     def _describe_times(
         self, times: TimeParts, value: float | Hashable, moments: Floats, counts: Floats, ends: tuple[float, float]
     ) -> ContextFeature:
-        said = TimeWords.of(times, moments, counts, self.format)
-        share = float(counts[said.holds(times, moments)].sum())
+        words = TimeWords.of(times, moments, counts, self.format)
+        share = float(counts[words.holds(times, moments)].sum())
         every = evenly(self.summary.order_statistics, MAX_MOMENTS)
-        table_share = float(said.holds(times, every).mean())
+        table_share = float(words.holds(times, every).mean())
         warning = None
         if TREND in times.parts:
             warning = self._beyond(value, float(moments.min()), float(moments.max()))
-        return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, words=said.text)
-
-    def alone(self, value: float | Hashable) -> ContextFeature:
-        """A row's own value, where nothing is known about a reference group."""
-        return ContextFeature(self.name, value, None, None, (), 1.0, 1.0, None, self.format)
+        return ContextFeature(
+            self.name, value, *ends, (), share, table_share, warning, self.format, words=words.text
+        )
 
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
         counts = self._count(group, weights)

@@ -97,11 +97,11 @@ class RowExplanation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to keep in mind: few comparable rows, values that the reference group does not have."""
-        said = [self.thinness.warning, *(feature.warning for feature in self.context)]
+        found = [self.thinness.warning, *(feature.warning for feature in self.context)]
         missing = [feature.title for feature in self.behavior if feature.direction == "missing"]
         if missing:
-            said.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
-        return tuple(warning for warning in said if warning is not None)
+            found.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
+        return tuple(warning for warning in found if warning is not None)
 
     @property
     def title(self) -> str:
@@ -138,6 +138,19 @@ class RowExplanation:
         standing = f"score {score_text(self.score)}, rank {self.rank:,} of {self.n_ranked:,}"
         return f"<Explanation of {self.title}, {standing}: {self}>"
 
+    @property
+    def _standing(self) -> dict[str, Any]:
+        """The row, its score and the verdict as plain values: what the complete and the short form share."""
+        return {
+            "row": _plain_value(self.row),
+            "position": self.position,
+            "rank": self.rank,
+            "score": self.score,
+            "p_value": self.p_value,
+            "kind": self.kind,
+            "is_anomaly": self.is_anomaly,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain values for JSON: None instead of NaN, timestamps as text.
 
@@ -154,16 +167,9 @@ class RowExplanation:
         0
         """
         thin = self.thinness
-        return {
-            "row": _plain_value(self.row),
-            "position": self.position,
-            "score": self.score,
-            "rank": self.rank,
+        return self._standing | {
             "n_ranked": self.n_ranked,
             "percentile": self.percentile,
-            "p_value": self.p_value,
-            "kind": self.kind,
-            "is_anomaly": self.is_anomaly,
             "sentence": self.sentence,
             "warnings": list(self.warnings),
             "features": [
@@ -183,7 +189,9 @@ class RowExplanation:
                 "weights": self.leading.weights.tolist(),
             },
             "percentiles": {
-                feature.name: [_plain_value(tau) for tau in feature.percentiles.tolist()] for feature in self.behavior
+                feature.name: [_plain_value(tau) for tau in feature.percentiles.tolist()]
+                for feature in self.behavior
+                if not feature.is_category
             },
         }
 
@@ -203,17 +211,9 @@ class RowExplanation:
         'Rain'
         """
         first = self.leading
-        return {
-            "row": _plain_value(self.row),
-            "position": self.position,
-            "rank": self.rank,
-            "score": self.score,
-            "p_value": self.p_value,
-            "kind": self.kind,
-            "is_anomaly": self.is_anomaly,
+        return self._standing | {
             "leading": first.name,
-            "value": _plain_value(first.value),
-            "usual": [_plain_value(first.lower), _plain_value(first.upper)],
+            **{name: _plain_value(value) for name, value in first.gist().items()},
             "sentence": str(self),
         }
 
@@ -252,6 +252,8 @@ def _context_row(feature: ContextFeature) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain_value(each) for each in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):

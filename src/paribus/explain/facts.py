@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ GAP = 5.0
 MAX_P_TO_MENTION = 0.1
 # A value this improbable is mentioned even if it lies within the usual range.
 MAX_P_TO_NAME = 0.02
-# Smaller probabilities are not told apart.
+# Smaller probabilities count as this one.
 SMALLEST_P = 1e-300
 # A smaller reference group gives coarse percentiles.
 MIN_GROUP_SIZE = 30
@@ -119,7 +120,7 @@ class BehaviorFeature:
         evidence = -float(np.log(max(alone, SMALLEST_P)))
         if together is None or np.isnan(together):
             return evidence
-        # As in the score, what the others let expect counts half.
+        # As in the score, the evidence that the other values add counts half.
         return evidence + max(0.0, -float(np.log(max(together, SMALLEST_P))) - evidence) / 2
 
     @property
@@ -129,7 +130,7 @@ class BehaviorFeature:
             return False
         return self.verdict.p_value_given_all <= min(MAX_P_TO_NAME, self.verdict.p_value)
 
-    @property
+    @cached_property
     def gap(self) -> tuple[float, float] | None:
         """The percentiles on both sides of the value if they are unusually far apart, else None."""
         taus = self.percentiles
@@ -153,7 +154,7 @@ class BehaviorFeature:
         """The ends of the gap; empty if there is none."""
         return "" if (gap := self.gap) is None else " and ".join(self._finer_format(end) for end in gap)
 
-    @property
+    @cached_property
     def direction(self) -> Direction:
         """Where the value lies relative to the central 90 %, or that it is in a gap of the distribution."""
         if np.isnan(self.value):
@@ -174,7 +175,7 @@ class BehaviorFeature:
         """Whether the value is outside the usual range of its context, or in a gap."""
         return self.direction not in ("within", "missing", "no reference")
 
-    @property
+    @cached_property
     def _finer_format(self) -> ColumnFormat:
         return self.format.telling_apart(self.value, self.lower, self.upper, *(self.gap or ()))
 
@@ -219,6 +220,15 @@ class BehaviorFeature:
         if self.direction == "in a gap":
             words += f", hardly any between {self.gap_text}"
         return words
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the value is the code of a category, and not a number."""
+        return False
+
+    def gist(self) -> dict[str, Any]:
+        """The value, and what is usual."""
+        return {"value": self.value, "usual": [self.lower, self.upper]}
 
     def as_row(self) -> dict[str, Any]:
         """The facts as plain values, by name."""

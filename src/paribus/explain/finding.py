@@ -1,26 +1,19 @@
-"""What lists, files and groups say about a row: an explanation without its distributions and reference rows."""
+"""The part of an explanation that lists, files and groups show: without distributions and reference rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from paribus._common.arrays import Floats
-from paribus._common.text import ended
-from paribus.explain.build import features_of, plain_value
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.facts import BehaviorFeature
-from paribus.explain.view import FittedView
-from paribus.explain.wording import MIN_SHARE, Found, statement
-from paribus.methods.interface import RowFindings
+from paribus.explain.wording import MIN_SHARE
 
 # Behavioral features that a sentence names.
 N_FEATURES = 3
-# Comparable rows that are assumed where they are not counted.
-N_ASSUMED = 30
 
 
 @dataclass(frozen=True)
@@ -42,6 +35,8 @@ class FoundValue:
     """The probability of a value at most as dense given the context; None if the method does not say."""
     is_off: bool
     """Whether the value is off and makes up a part of the score."""
+    is_category: bool = False
+    """Whether the value is the code of a category, and not a number."""
 
     @property
     def sign(self) -> int:
@@ -51,7 +46,7 @@ class FoundValue:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is said about a row."""
+    """The verdict on a row, as lists, files and groups show it."""
 
     position: int
     """The position of the row in its table."""
@@ -78,35 +73,6 @@ class Finding:
         return cls(position, explanation.score, explanation.p_value, explanation.kind, str(explanation), values)
 
 
-def brief_findings(
-    view: FittedView,
-    own: Sequence[Any],
-    positions: Sequence[int],
-    values: Floats,
-    scores: Floats,
-    said: Sequence[RowFindings],
-) -> list[Finding]:
-    """Findings about rows of which no reference groups are known: without the rows that each is compared with.
-
-    `own` are the rows' own contextual values, [feature][row], decoded.
-    """
-    p_values = view.p_values(scores)
-    found = []
-    for row, position in enumerate(positions):
-        behavior = features_of(
-            view, values[row], replace(said[row], weights=np.full((values.shape[1], N_ASSUMED), 1.0 / N_ASSUMED))
-        )
-        context = [column.alone(plain_value(own[place][row])) for place, column in enumerate(view.context)]
-        score = float(scores[row])
-        is_anomaly = score > view.threshold
-        words = Found(behavior[:N_FEATURES], context, said[row].kind, float(p_values[row]), is_anomaly)
-        cells = tuple(_found(each, is_leading=place == 0 and is_anomaly) for place, each in enumerate(behavior))
-        found.append(
-            Finding(int(position), score, float(p_values[row]), said[row].kind, ended(statement(words)), cells)
-        )
-    return found
-
-
 def _found(feature: BehaviorFeature, *, is_leading: bool) -> FoundValue:
     return FoundValue(
         feature.name,
@@ -120,6 +86,7 @@ def _found(feature: BehaviorFeature, *, is_leading: bool) -> FoundValue:
         feature.direction,
         None if feature.verdict is None else feature.verdict.p_value,
         is_leading or (feature.is_off and feature.share >= MIN_SHARE),
+        feature.is_category,
     )
 
 
@@ -131,6 +98,9 @@ def finding_columns(findings: Sequence[Finding], n_rows: int) -> dict[str, np.nd
         first = each.leading
         texts["sentence"][each.position] = each.sentence
         texts["leading"][each.position] = first.name
+        if first.is_category:
+            # The sentence names it; a code would say nothing.
+            continue
         for name, number in zip(numbers, (first.value, first.lower, first.upper), strict=True):
             numbers[name][each.position] = number
     return {**texts, **numbers}

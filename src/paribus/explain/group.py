@@ -93,23 +93,23 @@ class AnomalyGroup:
     labels: tuple[Any, ...] = field(repr=False)
     """The labels of these rows."""
     n_matching: int
-    """The number of rows that the rule could be about.
+    """The number of rows that the rule could apply to.
 
     For one value those that have it, flagged or not; otherwise the flagged rows in these circumstances.
     """
     coverage: float
     """The share of the flagged rows that are off in this way that the group holds."""
     expected: float
-    """How many ordinary rows in these circumstances are by chance as strange as the median row of the group.
+    """The expected number of ordinary rows in these circumstances that are as unusual as the median row of the group.
 
-    0 if it is rather the repetition of one value that chance does not explain.
+    0 if the evidence is that one value is repeated, rather than how unusual the rows are.
     """
     p_value: float
-    """The probability that so many rows are as strange by chance, corrected for the number of rules tried."""
+    """The probability of a group of this size by chance, corrected for the number of rules tried."""
     first: Any
-    """When the first row of the group was, or its label if the table has no time."""
+    """The time of the first row of the group, or its label if the table has no timestamps."""
     last: Any
-    """When the last row of the group was, or its label if the table has no time."""
+    """The time of the last row of the group, or its label if the table has no timestamps."""
     has_time: bool
     """Whether `first` and `last` are times."""
     _format: ColumnFormat = field(repr=False)
@@ -124,7 +124,7 @@ class AnomalyGroup:
 
     @property
     def fit(self) -> float:
-        """How well the rule fits: the share of the rows that it could be about that are in the group."""
+        """How well the rule fits: the share of the rows that it could apply to that are in the group."""
         return self.size / max(self.n_matching, 1)
 
     @property
@@ -181,9 +181,9 @@ class AnomalyGroup:
     def chance_text(self) -> str:
         """How many were expected by chance, in words."""
         if self.expected == 0.0:
-            return "chance alone does not repeat one value so often"
+            return "chance alone would not repeat one value this often"
         many = f"about {score_text(self.expected)}" if self.expected >= 0.001 else "fewer than 0.001"
-        return f"chance alone gives {many} as strange as these"
+        return f"by chance, {many} rows would be as unusual"
 
     @property
     def when_text(self) -> str:
@@ -199,10 +199,10 @@ class AnomalyGroup:
 
     def __str__(self) -> str:
         """The rule, its fit, how many are expected by chance, an example, and the first and the last row."""
-        also = f" Mostly, {listed(list(self.also), 'and')}." if self.also else ""
+        also = f" In most of them, {listed(list(self.also), 'and')}." if self.also else ""
         return (
             f"{counted(self.size, 'row')}: {self.rule}.{also} {self.fit_text[0].upper()}{self.fit_text[1:]}; "
-            f"{self.chance_text}. Such as row {plain(self.example)}; {self.when_text}."
+            f"{self.chance_text}. Example: row {plain(self.example)}; {self.when_text}."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Finds groups of flagged rows with the same cause.
 
 Rows are off in the same way if the same column has the same value, or lies on the same side of its usual range. Among
-such rows, conditions on the context are searched for under which they are more frequent than elsewhere. A group counts
-if so many rows are more than chance would give, by their p-values and corrected for the number of rules tried; other
-rows are left alone. Nothing is random, so the same rows give the same groups.
+such rows, conditions on the context are searched for under which they are more frequent than elsewhere. A group is kept
+if chance does not explain its size, judged by the p-values of its rows and corrected for the number of rules tried;
+other rows stay without a group. Nothing is random, so the same rows give the same groups.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import binom
 
 from paribus._common.arrays import Floats, Positions
 from paribus.explain.context import ContextColumn
@@ -23,23 +22,23 @@ from paribus.explain.finding import Finding
 from paribus.explain.group import AnomalyGroup, Circumstance, Direction
 from paribus.tables.column_format import ColumnFormat
 
-# Fewer rows are no group.
+# The minimum size of a group.
 MIN_ROWS = 3
-# The probability by chance above which a group is not shown, and above which a condition says nothing.
+# The maximum probability by chance of a group, and of a condition.
 MAX_P = 0.001
-# One value is a cause of its own if this share of the rows that have it is flagged for it, ...
+# Rows that share a value are a group if at least this share of all rows with the value is flagged for it, ...
 MIN_VALUE_SHARE = 0.5
-# ... and if it is this many times as frequent among them as other values are, or lies apart from all others.
+# ... and if the value is this many times as frequent among them as other values, or lies apart from all others.
 MIN_VALUE_EXCESS = 3.0
-# It lies apart from all others if it is this many times as far from them as they are from each other.
+# A value lies apart if its distance from all others is at least this many times the median distance between neighbors.
 MIN_GAP = 5.0
-# Conditions on the context that a rule may have.
+# The maximum number of conditions on the context in a rule.
 MAX_CONDITIONS = 3
 # Quantiles of a numeric contextual feature between which conditions are tried.
 N_BINS = 16
-# A condition must make the rows this many times as frequent as they are elsewhere.
+# Under a condition, the rows must be at least this many times as frequent as elsewhere.
 MIN_RISE = 2.0
-# Columns that are off in at least this share of the rows are mentioned, too.
+# Other columns that are off in at least this share of the rows are mentioned.
 MIN_ALSO = 0.8
 
 Flags = npt.NDArray[np.bool_]
@@ -63,7 +62,7 @@ class GroupedTable:
     labels: npt.NDArray[Any] | None
     """The labels of the rows; None for their positions."""
     times: Floats | None
-    """When each row was; None if the table has no time."""
+    """The time of each row; None if the table has no timestamps."""
     time_format: ColumnFormat | None
 
     def label(self, row: int) -> Any:
@@ -145,6 +144,8 @@ class _Search:
 
     def _circumstances(self, members: Positions) -> tuple[Circumstance, ...]:
         """Conditions under which the rows are far more frequent than elsewhere, the strongest first."""
+        from scipy.stats import binom
+
         table = self._table
         chosen: list[Circumstance] = []
         is_inside = ~np.isnan(table.p_values)
@@ -161,7 +162,7 @@ class _Search:
                     n = int((condition.holds(table.context[:, place]) & is_inside).sum())
                     if n == n_inside or k / n < MIN_RISE * (n_members - k + 1) / max(n_inside - n, 1):
                         continue
-                    # How surprising so many are, if the rows were spread evenly.
+                    # The log-probability of at least this many, if the rows were spread evenly.
                     log_p = float(binom.logsf(k - 1, n_members, n / n_inside))
                     if best is None or log_p < best[0]:
                         best = log_p, place, condition
@@ -259,11 +260,13 @@ class _Search:
 
 
 def chance(p_values: Floats, n_rows: int, n_tries: int) -> float:
-    """The probability that so many of `n_rows` ordinary rows are as strange, for the most telling part of them.
+    """The probability that as many of `n_rows` ordinary rows are as unusual, for the most telling quarters of them.
 
     >>> chance(np.array([1e-9, 1e-8, 1e-7]), 1000, 1) < 1e-9, chance(np.array([9e-4, 8e-4, 7e-4]), 3000, 1)
     (True, 1.0)
     """
+    from scipy.stats import binom
+
     ranked = np.sort(p_values)
     numbers = sorted({-(-len(ranked) * quarter // 4) for quarter in (1, 2, 3, 4)})
     lowest = min(float(binom.sf(number - 1, n_rows, ranked[number - 1])) for number in numbers)
@@ -271,7 +274,7 @@ def chance(p_values: Floats, n_rows: int, n_tries: int) -> float:
 
 
 def tie_chance(column: Floats, value: float, n_rows: int) -> float:
-    """The probability that so many of `n_rows` rows have one value by chance, if it lies apart from all others; else 1.
+    """The probability that as many of `n_rows` rows share a value by chance, if it lies apart from all others; else 1.
 
     Values next to others, such as the highest counts, are frequent among flagged rows anyway.
 
@@ -279,6 +282,8 @@ def tie_chance(column: Floats, value: float, n_rows: int) -> float:
     >>> tie_chance(column, -99.0, 6) < 1e-6, tie_chance(column, 1.0, 6)
     (True, 1.0)
     """
+    from scipy.stats import binom
+
     known, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     is_own = known == value
     count, others = int(counts[is_own].sum()), known[~is_own]

@@ -18,7 +18,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -50,6 +50,12 @@ class KnownEntry:
     rule: Rule | None
     status: str
     note: str = ""
+
+    @property
+    def fields(self) -> dict[str, str | None]:
+        """The entry as plain values, as a list in JSON has it."""
+        rule = None if self.rule is None else self.rule.text
+        return {"row": self.row, "rule": rule, "status": self.status, "note": self.note}
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,15 @@ def _cell(value: Any) -> str | None:
 def _unprotected(cell: str) -> str:
     """A cell without the apostrophe that keeps spreadsheets from treating it as a formula."""
     return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@") else cell
+
+
+def usable_rules(entries: Sequence[KnownEntry], names: Collection[str]) -> tuple[KnownEntry, ...]:
+    """The entries that are rules about columns with these names."""
+    return tuple(
+        entry
+        for entry in entries
+        if entry.rule is not None and all(condition.column in names for condition in entry.rule.conditions)
+    )
 
 
 def confirmed_rows(entries: Sequence[KnownEntry], table: Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._common.statistics import weighted_quantile
+from paribus._common.statistics import weighted_quantiles
 from paribus._common.text import listed
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.time_parts import DAY, DAY_OF_YEAR, HOLIDAY, HOUR, TREND, WEEKDAY, TimeParts, month, weekday
@@ -89,7 +89,7 @@ class TimeWords:
                 hours = f"about {middle} h" if len(chosen) <= MAX_ABOUT else f"{chosen[0]} to {(chosen[-1] + 1) % 24} h"
         bounds, stretch = (-np.inf, np.inf), ""
         if TREND in times.parts:
-            low, high = (weighted_quantile(moments, weights, share) for share in CENTRAL)
+            low, high = weighted_quantiles(moments, weights, CENTRAL)
             if high - low <= MAX_TREND_SHARE * (times.last - times.first):
                 bounds = (low, high)
                 stretch = write(low) if low == high else f"{write(low)} to {write(high)}"

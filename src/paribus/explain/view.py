@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -131,7 +131,13 @@ class FittedView:
     @property
     def origin(self) -> Origin:
         """What the detector was fitted to, and when."""
-        return Origin(self._fitted.note, self._fitted.fitted_at, len(self._fitted.excluded))
+        fitted = self._fitted
+        return Origin(fitted.note, fitted.fitted_at, len(fitted.excluded), len(fitted.known))
+
+    @property
+    def known(self) -> Sequence[Mapping[str, str | None]]:
+        """What was known about some rows at the fit, as plain values."""
+        return self._fitted.known
 
     def find_row(self, row: Any) -> int | None:
         """The position of a fitted row that is given by position or label; None for a new row."""
@@ -198,6 +204,8 @@ class Origin:
     """When the fit was, in UTC."""
     n_excluded: int
     """The number of rows that nothing was learned from, because they are known to be anomalies."""
+    n_known: int
+    """The number of entries about known rows."""
 
 
 def _behavior_formats(table: EncodedTable) -> list[ColumnFormat]:

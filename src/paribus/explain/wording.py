@@ -33,7 +33,7 @@ class Found:
     """The behavioral features that it may name, the one that is off the most first."""
     context: Sequence[ContextFeature]
     kind: str | None
-    """The kind of verdict, if the method tells kinds apart."""
+    """The kind of verdict; None if the method has no kinds."""
     p_value: float
     """The probability that an ordinary row scores as high."""
     is_anomaly: bool
@@ -45,7 +45,7 @@ class Found:
 
     @property
     def off(self) -> list[BehaviorFeature]:
-        """The features that are off and make up a part of the score, and of which can be said what is usual instead."""
+        """The features that are off, contribute to the score, and have a usual range to compare with."""
         return [
             each
             for each in self.behavior
@@ -80,9 +80,9 @@ def group(context: Sequence[ContextFeature], thinness: Thinness, *, by_leaves: b
     telling = [each for each in _most_telling(context) if each.sets_apart and len(each.categories) <= MAX_LISTED]
     same = [each.title for each in telling if each.is_same]
     others = [f"{each.title} {each.group_text}" for each in telling if not each.is_same]
-    words = [f"of the same {listed(same, 'and')}"] if same else []
+    words = [f"with the same {listed(same, 'and')}"] if same else []
     words += [f"with {listed(others, 'and')}"] if others else []
-    return f"{rows}, mostly {' and '.join(words)}" if words else rows
+    return f"{rows}, mostly {', and '.join(words)}" if words else rows
 
 
 def _most_telling(context: Sequence[ContextFeature]) -> list[ContextFeature]:
@@ -93,23 +93,24 @@ def _most_telling(context: Sequence[ContextFeature]) -> list[ContextFeature]:
 
 
 def _circumstances(found: Found) -> str:
-    words = [f"{each.title} {each.text}" for each in _most_telling(found.context)]
-    return f" for {listed(words, 'and')}"
+    """The row's own context: 'where month is January, elevation 1,900 and zone inland'."""
+    first, *others = _most_telling(found.context)
+    words = [f"{first.title} is {first.text}", *(f"{each.title} {each.text}" for each in others)]
+    return f"where {listed(words, 'and')}"
 
 
 def _ordinary(found: Found) -> str:
     first = found.leading
     if not first.range_text:
-        return f"{first.text}{_circumstances(found)}: no comparable row has a value"
-    return f"{first.text}{_circumstances(found)} is as usual: {_usual(first)}"
+        return f"{first.text} {_circumstances(found)}: no comparable row has a value"
+    return f"{first.text} {_circumstances(found)} is as usual: {_usual(first)}"
 
 
 def _value(found: Found) -> str:
     """One value is wrong."""
     first = found.leading
-    words = f"{first.text}{_circumstances(found)}: {_usual(first)}{_rarity(first)}"
-    others = [each for each in found.off if each is not first]
-    return f"{words}. Also off: {listed([_with_range(each) for each in others], 'and')}" if others else words
+    words = f"{first.text} {_circumstances(found)}: {_usual(first)}{_rarity(first)}"
+    return words + _also([each for each in found.off if each is not first])
 
 
 def _whole(found: Found) -> str:
@@ -117,10 +118,12 @@ def _whole(found: Found) -> str:
     off = found.off
     if len(off) == 1:
         return _value(found)
-    named = off or found.behavior
-    words = f"{listed([_with_range(each) for each in named], 'and')}{_circumstances(found)}: "
-    words += "as a whole, " if off else "none is far off, but as a whole "
-    return f"{words}{one_in(found.p_value)} comparable rows is as far off"
+    if not off:
+        named = listed([each.text for each in found.behavior], "and")
+        rare = _only(found.p_value, "comparable rows", "this unusual")
+        return f"{named} {_circumstances(found)}: each of them is within its usual range, but overall {rare}"
+    named = listed([_with_range(each) for each in off], "and")
+    return f"{named}, {_circumstances(found)}. Overall, {_only(found.p_value, 'comparable rows', 'this unusual')}"
 
 
 def _combination(found: Found) -> str:
@@ -128,27 +131,29 @@ def _combination(found: Found) -> str:
     first = found.leading
     odd = [each for each in found.behavior if each.is_odd_given_others]
     if not first.is_odd_given_others:
-        named = [each.text for each in (odd or found.behavior)]
-        words = f"{listed(named, 'and')}{_circumstances(found)} hardly go together: "
-        return f"{words}{one_in(found.p_value)} comparable rows has so odd a combination"
+        named = listed([each.text for each in (odd or found.behavior)], "and")
+        rare = _only(found.p_value, "comparable rows", "as unusual a combination", verb="has")
+        return f"{named} do not go together {_circumstances(found)}: {rare}"
     others = [each.text for each in odd if each is not first]
-    partner = listed(others, "and") if others else "the other values of the row"
-    words = f"{first.text}{_circumstances(found)} does not go with {partner}: "
+    partner = listed(others, "and") if others else "the row's other values"
+    words = f"{first.text} does not go with {partner} {_circumstances(found)}: "
     assert first.verdict is not None
     assert first.verdict.p_value_given_all is not None
-    usual = first.range_given_others
-    rare = one_in(first.verdict.p_value_given_all)
+    usual, p_value = first.range_given_others, first.verdict.p_value_given_all
     if usual is None:
-        is_rare = "is as rare" if isinstance(first, CategoryFeature) else "is as far off"
-        words += f"{rare} rows with such values {is_rare}"
+        words += _only(p_value, "rows with such values", _how(first))
     else:
-        words += f"rows with such values have {usual} (90 %); {rare} of these is as far off"
-    off = [each for each in found.off if each is not first and each not in odd]
-    return f"{words}. Also off: {listed([_with_range(each) for each in off], 'and')}" if off else words
+        words += f"rows with such values have {usual} (90 %), and {_only(p_value, 'of them', _how(first))}"
+    return words + _also([each for each in found.off if each is not first and each not in odd])
 
 
 WORDINGS: dict[str | None, Callable[[Found], str]] = {"whole": _whole, "combination": _combination, "value": _value}
-"""The wording of each kind of verdict; methods that do not tell kinds apart speak of values."""
+"""The wording of each kind of verdict; for methods without kinds, that of a value."""
+
+
+def _also(others: Sequence[BehaviorFeature]) -> str:
+    """A further sentence about values that are off as well; empty if there are none."""
+    return f". Also unusual: {listed([_with_range(each) for each in others], 'and')}" if others else ""
 
 
 def _usual(feature: BehaviorFeature) -> str:
@@ -174,9 +179,9 @@ def _with_range(feature: BehaviorFeature) -> str:
     if feature.has_one_value:
         return f"{feature.text} (always {feature.range_text})"
     if feature.direction == "in a gap":
-        return f"{feature.text} (hardly any between {feature.gap_text})"
+        return f"{feature.text} (hardly ever between {feature.gap_text})"
     if not feature.stands_out and feature.range_given_others is not None:
-        return f"{feature.text} (with its other values usually {feature.range_given_others})"
+        return f"{feature.text} (usually {feature.range_given_others} with its other values)"
     return f"{feature.text} (usually {feature.range_text})"
 
 
@@ -186,20 +191,28 @@ def _rarity(feature: BehaviorFeature) -> str:
         is_sparse = feature.direction == "within" and feature.partial_score >= MIN_SPARSE_SCORE
         return ", but few of them near it" if is_sparse else ""
     alone, together = feature.verdict.p_value, feature.verdict.p_value_given_all
-    if isinstance(feature, CategoryFeature):
-        # How rare a category is, has been said.
-        if together is None or feature.stands_out or not feature.is_odd_given_others:
-            return ""
-        return f", but only {one_in(together)} of those with its other values is as rare"
-    if feature.is_odd_given_others and not feature.stands_out and together is not None:
-        usual = feature.range_given_others
+    is_odd_together = feature.is_odd_given_others and not feature.stands_out and together is not None
+    if is_odd_together and together is not None:
+        rare = _only(together, "of them", _how(feature))
+        usual = None if isinstance(feature, CategoryFeature) else feature.range_given_others
         if usual is None:
-            return f", but only {one_in(together)} of those with its other values is as rare"
-        return f", but those with its other values {usual}; {one_in(together)} of these is as far off"
-    if alone > MAX_P_TO_MENTION:
+            return f", but among those with its other values, {_only(together, '', _how(feature))}"
+        return f", but those with its other values {usual}, and {rare}"
+    # `usual` already says how common a category is.
+    if isinstance(feature, CategoryFeature) or alone > MAX_P_TO_MENTION:
         return ""
-    return (
-        f", but only {one_in(alone)} is as rare"
-        if feature.direction == "within"
-        else f"; {one_in(alone)} is as far off"
-    )
+    joint = ", but" if feature.direction == "within" else ", and"
+    return f"{joint} {_only(alone, '', _how(feature))}"
+
+
+def _how(feature: BehaviorFeature) -> str:
+    """How a value is unusual: outside of its range, or rare within it."""
+    is_outside = feature.direction.endswith(("above", "below"))
+    return "this far off" if is_outside or feature.range_given_others is not None else "as rare"
+
+
+def _only(p_value: float, rows: str, how: str, verb: str = "is") -> str:
+    """How few rows are as unusual: 'only about 1 in 9,000 comparable rows is this unusual'."""
+    words = one_in(p_value)
+    few = words if words.startswith("fewer") else f"only {words}"
+    return " ".join(word for word in (few, rows, verb, how) if word)

@@ -100,7 +100,8 @@ class Analysis:
         missing = [row for row in rows.tolist() if row not in self._found and not np.isnan(self.scores[row])]
         if missing:
             chosen = np.array(missing[:MAX_SENTENCES], dtype=np.int64)
-            self._found |= {each.position: each for each in self.results.find_briefly(chosen)}
+            explained = zip(chosen.tolist(), self.results.explain(chosen), strict=True)
+            self._found |= {row: Finding.of(each, row) for row, each in explained}
         return {row: self._found[row] for row in rows.tolist() if row in self._found}
 
     def mark(self, entries: Sequence[KnownEntry]) -> Marks:

@@ -185,7 +185,7 @@ class Session:
             self._path, self._columns, self._book, self._roles = path, columns, book, roles
             self._summaries = [columns.summary(name) for name in columns.names]
         method = next(entry.option for entry in REGISTRY if entry.estimator_name == type(detector).__name__)
-        self._add(Analysis(1, roles, {"method": method}, detector, detector.results(), columns))
+        self._add(Analysis(1, roles, {"method": method}, detector, detector.results(known=()), columns))
         self._find(1).find_groups()
 
     def set_roles(self, roles: Mapping[str, Any]) -> None:

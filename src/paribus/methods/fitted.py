@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -40,6 +40,8 @@ class Fitted:
         When the fit was, in UTC; now by default.
     note : str
         What the user wants to remember about the fit, such as the name of the table.
+    known : sequence of mappings
+        What is known about some rows, as plain values.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Fitted:
         excluded: Positions | None = None,
         fitted_at: str | None = None,
         note: str = "",
+        known: Sequence[Mapping[str, str | None]] = (),
     ) -> None:
         self.table = table
         self.method = method
@@ -65,6 +68,7 @@ class Fitted:
         self.excluded = np.empty(0, dtype=np.int64) if excluded is None else excluded
         self.fitted_at = datetime.now(UTC).isoformat(timespec="seconds") if fitted_at is None else fitted_at
         self.note = note
+        self.known = known
 
     @property
     def learned(self) -> EncodedTable:
@@ -89,7 +93,7 @@ class Fitted:
 
 
 def with_rows(judged: Judged, rows: Positions, found: Judged) -> Judged:
-    """What is said about all rows, after some of them were judged again."""
+    """The results of all rows, with those of some of them replaced."""
     changed = {}
     for name in ("partial", "kinds", "cell_p_values", "cell_p_values_given_all"):
         old, new = getattr(judged, name), getattr(found, name)

@@ -35,8 +35,6 @@ class RowBatch:
     """The number of threads to use."""
     tick: Callable[[int], object] | None = None
     """A function that is called with the number of rows done."""
-    is_brief: bool = False
-    """Whether no reference groups are needed; a method that takes long to find them may leave them empty."""
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ def _sums(partial: Floats) -> Floats:
 def tukey_threshold(scores: Floats, contamination: float | str, false_alarms: float) -> float:
     """The score above which a row is an anomaly.
 
-    A share: so many of the fitted rows lie above it. "auto": Tukey's outer fence, three interquartile ranges above the
-    third quartile, which depends on nothing but the scores themselves.
+    With a share, this share of the fitted rows lies above it. With "auto", it is Tukey's outer fence, three
+    interquartile ranges above the third quartile, which depends on nothing but the scores themselves.
     """
     if not isinstance(contamination, str):
         return share_threshold(scores, contamination)

@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
-from scipy.special import expit
 
 from paribus._common.arrays import Floats, Positions
 from paribus.methods.interface import KIND_NAMES, Judged
@@ -109,6 +107,9 @@ class Lesson:
         >>> round(taught.weights["rain", "given the context"], 2), int(taught.taught_scores.argmax())
         (0.35, 2)
         """
+        # Imported here, because it takes time and most runs have no answers.
+        from scipy.optimize import minimize
+
         rows = evidence.features(answers.rows)
         x = np.hstack([rows, np.ones((len(rows), 1))])
         sign = np.where(answers.is_real, 1.0, -1.0)
@@ -116,7 +117,7 @@ class Lesson:
 
         def loss(weights: Floats) -> tuple[float, Floats]:
             margins = sign * (x @ weights)
-            slopes = answers.weights * sign * expit(-margins)
+            slopes = answers.weights * sign * _logistic(-margins)
             value = (answers.weights * np.logaddexp(0.0, -margins)).sum() + 0.5 * (shrinkage * weights**2).sum()
             return float(value), shrinkage * weights - slopes @ x
 
@@ -146,14 +147,14 @@ class Lesson:
         if self.evidence.kinds is not None:
             # Rows without a kind take the last place, which counts nothing.
             odds = odds + np.append(self.logarithms[n:-1], 0.0)[self.evidence.kinds]
-        return np.asarray(expit(odds.astype(np.float64)))
+        return np.asarray(_logistic(odds.astype(np.float64)))
 
     @cached_property
     def taught_scores(self) -> Floats:
         """The scores with what was learned: the same where the weights are 1, and before there are answers."""
         if len(self.answers.rows) == 0:
             return self.scores
-        usual = expit(self.logarithms[-1])
+        usual = _logistic(self.logarithms[-1])
         return _stretched(_compressed(self.scores) + np.log(self.interest / usual))
 
     def most_telling(self, is_open: npt.NDArray[np.bool_]) -> int | None:
@@ -171,10 +172,10 @@ class Lesson:
         candidates = candidates[scores[candidates] >= min(CERTAIN, float(scores[candidates[0]]))]
         x, asked = (self._with_odds(rows) for rows in (candidates, self.answers.rows))
         precision = np.diag(_shrinkage(x.shape[1]))
-        chance = expit(asked @ self.logarithms)
+        chance = _logistic(asked @ self.logarithms)
         precision += (asked * (self.answers.weights * chance * (1.0 - chance))[:, None]).T @ asked
         variance = np.einsum("ij,ij->i", x, np.linalg.solve(precision, x.T).T)
-        chance = expit(x @ self.logarithms)
+        chance = _logistic(x @ self.logarithms)
         return int(candidates[np.argmax(chance * (1.0 - chance) * variance)])
 
     def _with_odds(self, rows: Positions) -> Floats:
@@ -183,6 +184,11 @@ class Lesson:
 
 def _shrinkage(n: int) -> Floats:
     return np.append(np.full(n - 1, SHRINKAGE), SHRINKAGE_OF_ODDS)
+
+
+def _logistic(logits: Floats) -> Floats:
+    """The probability that log odds stand for."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))
 
 
 def _nats(p_values: Floats) -> Floats:

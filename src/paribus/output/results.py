@@ -23,17 +23,13 @@ from paribus.tables.table import Table
 
 Columns: TypeAlias = Literal["none", "roles", "all"]
 COLUMNS = ("none", "roles", "all")
-# Flagged rows about which something is said; of more, those with the highest scores.
+# The maximum number of flagged rows that are explained: those with the highest scores.
 MAX_FINDINGS = 10_000
-# Of these, the ones with the highest scores are explained in full. What is said about the others does not name the rows
-# that they are compared with, which take most of the time to find.
-MAX_EXPLAINED = 1_000
 # Rows that are explained at a time, which bounds the memory for their distributions.
 BLOCK_SIZE = 500
 
 Flags = npt.NDArray[np.bool_]
 Explain: TypeAlias = Callable[[Positions], Sequence[RowExplanation]]
-FindBriefly: TypeAlias = Callable[[Positions], list[Finding]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class ScoredRows:
     p_values: Floats = field(repr=False)
     """The probability that an ordinary row scores as high."""
     kinds: npt.NDArray[np.object_] | None
-    """What is strange if anything is; None if the method does not tell kinds apart."""
+    """The kind of each row's verdict; None if the method has no kinds."""
     is_fitted: bool
     """Whether these are the fitted rows, rather than new ones."""
     labels: npt.NDArray[Any] | None = None
@@ -63,7 +59,7 @@ class ScoredRows:
 
 
 class Results:
-    """The results for the rows of a table. What takes time is computed when it is first asked for.
+    """The results for the rows of a table. Findings and groups, which take time, are computed when they are first used.
 
     Parameters
     ----------
@@ -71,8 +67,8 @@ class Results:
         What the rows are compared with.
     rows : ScoredRows
         The rows and their scores.
-    explain, find_briefly : functions
-        Explain rows that are given by position, with their reference groups and without.
+    explain : function
+        Explains rows that are given by position.
     known : sequence of KnownEntry
         What is known about some rows.
     """
@@ -82,13 +78,11 @@ class Results:
         view: FittedView,
         rows: ScoredRows,
         explain: Explain,
-        find_briefly: FindBriefly,
         known: Sequence[KnownEntry] = (),
     ) -> None:
         self.view = view
         self.rows = rows
         self.explain = explain
-        self._find_briefly = find_briefly
         self._known = known
         self.ranking: Floats | None = None
         """What lists are ranked by instead of the scores, such as what was taught; None for the scores."""
@@ -153,10 +147,6 @@ class Results:
         is_about_usual = any(entry.rule is not None and entry.rule.on_usual for entry in self._known)
         return mark(self._known, self.rows.table, names, self.findings if is_about_usual else ())
 
-    def find_briefly(self, chosen: Positions) -> list[Finding]:
-        """What is said about rows that are given by position, without the rows that they are compared with."""
-        return self._find_briefly(chosen)
-
     def highest(self, n: int) -> Positions:
         """The positions of the n highest scores of rows that are not known, in descending order of score."""
         ranking = self.rows.scores if self.ranking is None else self.ranking
@@ -173,15 +163,12 @@ class Results:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What is said about the rows above the threshold, known or not, in descending order of score."""
+        """The findings about rows above the threshold, known or not, in descending order of score."""
         chosen = highest(self.rows.scores, min(int(self.is_above.sum()), MAX_FINDINGS))
         found: list[Finding] = []
         for start in range(0, len(chosen), BLOCK_SIZE):
             block = chosen[start : start + BLOCK_SIZE]
-            if start < MAX_EXPLAINED:
-                found += [Finding.of(each, int(row)) for row, each in zip(block, self.explain(block), strict=True)]
-            else:
-                found += self._find_briefly(block)
+            found += [Finding.of(each, int(row)) for row, each in zip(block, self.explain(block), strict=True)]
         return found
 
     @cached_property

@@ -46,7 +46,7 @@ from paribus.tables.table import Table
 
 FORMAT = "paribus model"
 CELL_P_VALUES = ("cell_p_values", "cell_p_values_given_all")
-VERSION = 2
+VERSION = 3
 WHAT = "a model saved by paribus"
 # The types in which columns of timestamps and durations are stored, by the word that `Table.holds` has for them.
 _TIME_TYPES = {"timestamps": "M8[us]", "durations": "m8[us]"}
@@ -98,6 +98,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "excluded": len(fitted.excluded),
         "fitted_at": fitted.fitted_at,
         "note": fitted.note,
+        "known": [dict(entry) for entry in fitted.known],
     }
     with atomic_write(path) as file:
         write_archive(file, header, arrays, fitted.method.verifies_itself)
@@ -129,7 +130,7 @@ def load_model(path: AnyPath) -> tuple[dict[str, Any], Fitted]:
         stored = verified(header, arrays)
         parameters, fitted = _restore(Fields(header), stored)
         if not is_mapped:
-            # A large file is verified when it is used, a small one now: what is found later is not said of a file.
+            # A large file is verified when it is used. A small one is verified now, so that errors name the file.
             stored.verify_all()
             _ = fitted.judged, fitted.table.original, fitted.method.restore(fitted.learned, fitted.state, 1)
         return parameters, fitted
@@ -203,7 +204,8 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     judged = partial(_unpack_judged, arrays, shape, len(behavioral))
     fitted_at = header.get("fitted_at", lambda value: isinstance(value, str))
     note = header.get("note", lambda value: isinstance(value, str))
-    fitted = Fitted(encoded, method.method, state, judged, reach, threshold, seconds, excluded, fitted_at, note)
+    known = header.get("known", _are_entries)
+    fitted = Fitted(encoded, method.method, state, judged, reach, threshold, seconds, excluded, fitted_at, note, known)
     return parameters, fitted
 
 
@@ -219,13 +221,13 @@ def _pack_judged(judged: Judged) -> Arrays:
 
 
 def _check_judged(arrays: StoredArrays, n_columns: int) -> None:
-    """Raises an error if what was said of the rows is not there; what is in it is checked when it is read."""
+    """Raises an error if the results of the fitted rows are missing; their values are validated when they are read."""
     names = {"partial_scores"}
     if arrays.keys() & {"kinds", *CELL_P_VALUES}:
         # A single column has no others to be given.
         names |= {"kinds", *CELL_P_VALUES[: min(n_columns, 2)]}
     if not names <= arrays.keys():
-        raise DamagedError("what was said of the rows is not there")
+        raise DamagedError("the results of the fitted rows are missing")
 
 
 def _unpack_judged(arrays: StoredArrays, shape: tuple[int, int], n_columns: int) -> Judged:
@@ -366,6 +368,14 @@ def _are_contexts(value: Any, contextual: list[int], behavioral: list[int]) -> b
             and len(set(each)) == len(each)
             for each in value
         )
+    )
+
+
+def _are_entries(value: Any) -> bool:
+    """Whether a value is a list of known rows; what they say is validated by the detector."""
+    return isinstance(value, list) and all(
+        isinstance(entry, dict) and all(text is None or isinstance(text, str) for text in entry.values())
+        for entry in value
     )
 
 

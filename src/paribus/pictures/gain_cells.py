@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from paribus.advice.suggestion import Advice
 
-# Beyond so many bits, more makes no difference to a reader.
+# Cells with more bits than this get the same, darkest color.
 FULL = 1.0
 MAX_NAME_LENGTH = 24
 
@@ -52,5 +52,5 @@ class GainMap:
             for b, behavior in enumerate(advice.measured)
             for c, (name, gain) in enumerate(zip(advice.candidates, gains[b], strict=True))
         ]
-        what = "on top of all others" if beyond else "by itself"
-        return cls(advice.measured, advice.candidates, tuple(cells), f"What each column says {what}, in bits")
+        what = "on top of the others" if beyond else "by itself"
+        return cls(advice.measured, advice.candidates, tuple(cells), f"Bits gained {what}")

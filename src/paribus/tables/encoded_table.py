@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ import numpy.typing as npt
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
 from paribus.tables.roles import Roles, assign_roles
-from paribus.tables.row_hash import Hashes, canonical_order, hash_rows
+from paribus.tables.row_hash import Hashes, canonical_order, hash_contents, hash_rows
 from paribus.tables.row_store import ColumnSummary, Rows
 from paribus.tables.table import Columns, Contexts, Table
 from paribus.tables.time_parts import TimePartsOption
 
-# With missing="auto", a column must have and lack values in this share of the rows, and in so many.
+# With missing="auto", a column must have values in at least this share and this number of rows, and lack them in as
+# many.
 MIN_MISSING_SHARE, MIN_MISSING_ROWS = 0.005, 20
 # A column of categories of which more than this share are seen once names rows; fewer rows cannot tell.
 MAX_UNIQUE_SHARE, MIN_ROWS_OF_NAMES = 0.5, 20
@@ -177,11 +179,22 @@ class EncodedTable:
         return held if self.order is None else np.where(held >= 0, self.order[held].astype(np.int64), -1)
 
     def row_hashes(self) -> Hashes:
-        """A hash of each row of `rows`, categories by what they are called."""
+        """A hash of each row of `rows`, for which neither names of categories nor the beginning of time matter."""
+        columns = self._columns()
+        return hash_rows(columns, hash_contents(columns, self._category_names()))
+
+    def _columns(self) -> list[Floats]:
         # What is missing says nothing that the values do not say.
+        n_values = len(self.encoding.codes) + len(self.behavior_encoding.codes)
+        columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(n_values)]
+        for feature, times in enumerate(self.encoding.times):
+            if times is not None:
+                columns[feature] = times.since_first(columns[feature])
+        return columns
+
+    def _category_names(self) -> list[list[Hashable] | None]:
         all_codes = [*self.encoding.codes, *self.behavior_encoding.codes]
-        columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(len(all_codes))]
-        return hash_rows(columns, [None if codes is None else list(codes) for codes in all_codes])
+        return [None if codes is None else list(codes) for codes in all_codes]
 
     def without_behavior(self, positions: Positions) -> EncodedTable:
         """The same table, in which some rows have no behavior; they are given by position in the caller's table."""
@@ -197,18 +210,42 @@ class EncodedTable:
     def by_content(self) -> EncodedTable:
         """The same table with its rows in an order that depends on their values alone, and is random otherwise.
 
-        What is drawn from them by position then does not depend on the order in which they came.
+        What is drawn from them by position then does not depend on the order in which they came. Categories are
+        numbered in an order that does not depend on what they are called.
         """
-        order = canonical_order(self.row_hashes(), self.rows)
+        columns, names = self._columns(), self._category_names()
+        hashes = hash_contents(columns, names)
+        row_hashes = hash_rows(columns, hashes)
+        numbers = [None if each is None else np.argsort(np.argsort(each)) for each in hashes]
+        rows = self.rows.copy()
+        for feature, of_codes in enumerate(numbers):
+            if of_codes is not None:
+                known = ~np.isnan(rows[:, feature])
+                rows[known, feature] = of_codes[rows[known, feature].astype(np.int64)]
+        codes = [
+            None if each is None or of_codes is None else _ordered(each, of_codes.tolist())
+            for each, of_codes in zip(names, numbers, strict=True)
+        ]
+        order = canonical_order(row_hashes, rows)
         # Minus zero becomes zero, which it equals.
-        rows = self.rows[order] + 0.0
-        names = self.n_columns if self.names is None else self.names
+        rows = rows[order] + 0.0
         return EncodedTable(
-            self._original, self.roles, self.encoding, rows, order.astype(np.uint32), names, self.behavior_encoding
+            self._original,
+            self.roles,
+            replace(self.encoding, codes=codes[: len(self.encoding.codes)]),
+            rows,
+            order.astype(np.uint32),
+            self.n_columns if self.names is None else self.names,
+            replace(self.behavior_encoding, codes=codes[len(self.encoding.codes) :]),
         )
 
     def _held(self, rows: Rows) -> Rows | RowNumbers:
         return rows if self.order is None else self.places[rows]
+
+
+def _ordered(categories: list[Hashable], codes: list[int]) -> dict[Hashable, int]:
+    """The codes of categories, in the order of the codes."""
+    return dict(sorted(zip(categories, codes, strict=True), key=itemgetter(1)))
 
 
 def encode_table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,8 +19,9 @@ from paribus.tables.time_parts import AUTO, TimeParts, TimePartsOption, is_momen
 class ContextEncoding:
     """The contextual features of the fitted table: which of them are categorical, and the code of each category.
 
-    Numbers are not changed. The code of a category is its position in the sorted list of fitted categories, so that
-    codes do not depend on the order of rows. A category that was not in the fitted table gets a code of its own.
+    Numbers are not changed. The code of a category is its position in the list of fitted categories, which is sorted,
+    or ordered by content (`EncodedTable.by_content`): codes do not depend on the order of rows. A category that was not
+    in the fitted table gets a code of its own.
     """
 
     codes: list[dict[Hashable, int] | None]
@@ -193,7 +194,12 @@ def _changed(table: Table, position: int, held: str, holds: str) -> str:
 
 def _number_categories(table: Table, position: int) -> dict[Hashable, int]:
     distinct = {value for value in table.categories(position) if value is not None}
-    return {value: code for code, value in enumerate(sorted(distinct, key=_sort_key))}
+    return {value: code for code, value in enumerate(sorted_categories(distinct))}
+
+
+def sorted_categories(categories: Iterable[Hashable]) -> list[Hashable]:
+    """Categories in the order in which they are listed."""
+    return sorted(categories, key=_sort_key)
 
 
 def _sort_key(value: Hashable) -> tuple[str, Hashable]:

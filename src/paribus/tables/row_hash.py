@@ -21,6 +21,8 @@ _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _MISSING = np.uint64(0x7FF8000000000001)
 # Rows that are compared at a time, so that it takes little memory.
 _BLOCK_SIZE = 65_536
+# How often categories of the same content are told apart by the categories that other columns have in their rows.
+_N_REFINEMENTS = 3
 
 
 def mix(values: Hashes) -> Hashes:
@@ -38,8 +40,46 @@ def mix(values: Hashes) -> Hashes:
     return mixed
 
 
-def hash_rows(columns: Sequence[Floats], categories: Sequence[Sequence[Hashable] | None]) -> Hashes:
-    """A hash of each row, the same for equal rows whatever else is in the table, on every machine.
+def hash_rows(columns: Sequence[Floats], categories: Sequence[Hashes | None]) -> Hashes:
+    """A hash of each row, the same for equal rows on every machine.
+
+    Parameters
+    ----------
+    columns : sequence of arrays
+        Numbers, or codes of categories; NaN where a value is missing.
+    categories : sequence
+        By column: the hash of each code, as of `hash_names` or `hash_contents`; None for numbers.
+
+    Returns
+    -------
+    array of uint64
+
+    Examples
+    --------
+    >>> names = hash_names(["dry", "wet"])
+    >>> first = hash_rows([np.array([0.0, 1.5]), np.array([1.0, np.nan])], [None, names])
+    >>> second = hash_rows([np.array([1.5, -0.0]), np.array([np.nan, 0.0])], [None, names[1:]])
+    >>> bool((first == second[::-1]).all())
+    True
+    """
+    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
+    for column, of_codes in zip(columns, categories, strict=True):
+        # Chained, so that it matters which column holds a value.
+        hashes = mix(hashes ^ (_number_bits(column) if of_codes is None else _category_bits(column, of_codes)))
+    return hashes
+
+
+def hash_names(categories: Sequence[Hashable]) -> Hashes:
+    """A hash of each category that depends on what it is called, whatever table it is in."""
+    return np.array([_hash_category(each) for each in categories], dtype=np.uint64)
+
+
+def hash_contents(columns: Sequence[Floats], categories: Sequence[Sequence[Hashable] | None]) -> list[Hashes | None]:
+    """For each column, a hash of each category that depends on the rows that have it, and not on what it is called.
+
+    It is the lowest hash that the other values of these rows have, so that a changed row hardly ever changes it. Of
+    categories that have the same lowest one, all of their rows decide. Only if these are the same in number and values,
+    so that nothing but the name tells two categories apart, does the name.
 
     Parameters
     ----------
@@ -50,25 +90,35 @@ def hash_rows(columns: Sequence[Floats], categories: Sequence[Sequence[Hashable]
 
     Returns
     -------
-    array of uint64
+    list
+        By column: the hash of each code; None for numbers.
 
     Examples
     --------
-    >>> first = hash_rows([np.array([0.0, 1.5]), np.array([1.0, np.nan])], [None, ["dry", "wet"]])
-    >>> second = hash_rows([np.array([1.5, -0.0]), np.array([np.nan, 0.0])], [None, ["wet"]])
+    >>> numbers, codes = np.array([0.0, 1.5, 2.5]), np.array([1.0, 0.0, 1.0])
+    >>> _, first = hash_contents([numbers, codes], [None, ["dry", "wet"]])
+    >>> _, second = hash_contents([numbers, 1.0 - codes], [None, ["humid", "arid"]])
     >>> bool((first == second[::-1]).all())
     True
     """
-    hashes = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column, named in zip(columns, categories, strict=True):
-        if named is None:
-            bits = _number_bits(column)
-        else:
-            known = np.append(np.array([_hash_category(each) for each in named], dtype=np.uint64), _MISSING)
-            bits = known[np.where(np.isnan(column), len(named), column).astype(np.int64)]
-        # Chained, so that it matters which column holds a value.
-        hashes = mix(hashes ^ bits)
-    return hashes
+    found: list[Hashes | None] = [
+        None if names is None else np.zeros(len(names), dtype=np.uint64) for names in categories
+    ]
+    if all(names is None for names in categories):
+        return found
+    for _ in range(_N_REFINEMENTS):
+        rows = hash_rows(columns, found)
+        refined = [
+            hashes if hashes is None else _refine(hashes, column, rows)
+            for column, hashes in zip(columns, found, strict=True)
+        ]
+        found = refined
+        if not any(_is_shared(hashes).any() for hashes in found if hashes is not None):
+            return found
+    for names, hashes in zip(categories, found, strict=True):
+        if names is not None and hashes is not None and (shared := _is_shared(hashes)).any():
+            hashes[shared] = mix(hashes[shared] ^ hash_names(names)[shared])
+    return found
 
 
 def row_keys(hashes: Hashes) -> Hashes:
@@ -141,6 +191,34 @@ def _number_bits(values: Floats) -> Hashes:
     # Minus zero plus zero is zero.
     bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
     return np.where(np.isnan(values), _MISSING, bits)
+
+
+def _category_bits(codes: Floats, of_codes: Hashes) -> Hashes:
+    known = np.append(of_codes, _MISSING)
+    return known[np.where(np.isnan(codes), len(of_codes), codes).astype(np.int64)]
+
+
+def _refine(hashes: Hashes, codes: Floats, rows: Hashes) -> Hashes:
+    """Tells categories with the same hash apart by the hashes of the rows that have them."""
+    shared = _is_shared(hashes)
+    if not shared.any():
+        return hashes
+    present = ~np.isnan(codes)
+    places, own = codes[present].astype(np.int64), rows[present]
+    lowest = np.full(len(hashes), np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(lowest, places, own)
+    refined = np.where(shared, mix(hashes ^ lowest), hashes)
+    if not (shared := _is_shared(refined)).any():
+        return refined
+    total = np.zeros(len(hashes), dtype=np.uint64)
+    np.add.at(total, places, mix(own))
+    return np.where(shared, mix(refined ^ total), refined)
+
+
+def _is_shared(hashes: Hashes) -> npt.NDArray[np.bool_]:
+    """Whether another category has the same hash."""
+    _, inverse, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    return np.asarray(counts[inverse] > 1)
 
 
 def _hash_category(value: Hashable) -> np.uint64:

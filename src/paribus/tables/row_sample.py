@@ -13,7 +13,7 @@ from paribus._common.arrays import Floats, Positions
 from paribus._common.validation import check_whole_number
 from paribus.tables.joining import join_tables
 from paribus.tables.roles import assign_roles
-from paribus.tables.row_hash import Hashes, hash_rows, mix
+from paribus.tables.row_hash import Hashes, hash_names, hash_rows, mix
 from paribus.tables.streams import TableBatches, find_batches
 from paribus.tables.table import ColumnKey, Columns, Contexts, Table
 
@@ -22,7 +22,8 @@ MAX_SAMPLE = 2**21
 # Rows are counted by the first bits of their hashes, to find those that occur very often.
 N_BUCKETS = 2**22
 _SHIFT = np.uint64(64 - 22)
-# A row that would be there more than this many times in the sample occurs very often; one in so many always does.
+# A row that the sample would hold more often than this counts as very common; one that makes up more than this share of
+# the sample always does.
 COMMON = 64
 # So many more rows than wanted are held until the surplus is dropped.
 SLACK = 0.25
@@ -238,7 +239,7 @@ def _hasher(
 
     def hash_table(table: Table) -> Hashes:
         columns: list[Floats] = []
-        names: list[list[Any] | None] = []
+        names: list[Hashes | None] = []
         for position in positions:
             if position not in named and table.kind(position).is_number:
                 columns.append(table.numbers(position))
@@ -249,7 +250,7 @@ def _hasher(
                 np.nan if each is None else codes.setdefault(each, len(codes)) for each in table.categories(position)
             ]
             columns.append(np.array(found, dtype=np.float64))
-            names.append(list(codes))
+            names.append(hash_names(list(codes)))
         return hash_rows(columns, names)
 
     return hash_table

@@ -28,7 +28,7 @@ DAY = 86_400_000_000  # microseconds
 YEAR = 365.2425  # days
 # A cycle counts if the table is long enough to show it: hours must come round, and so must weekdays.
 MIN_DAYS = {HOUR: 2.0, WEEKDAY: 14.0, DAY_OF_YEAR: 180.0}
-# Within fewer years, time since the beginning cannot be told from the time of year.
+# With fewer years, the trend over time cannot be distinguished from the time of year.
 MIN_YEARS_OF_TREND = 2.0
 # Time zones change their offsets on such boundaries.
 QUARTER_OF_AN_HOUR = 900_000_000
@@ -133,10 +133,14 @@ class TimeParts:
             elif part == DAY_OF_YEAR:
                 found += _circle(day_of_year(local) / YEAR)
             elif part == TREND:
-                found.append(np.clip(moments, self.first, self.last))
+                found.append(self.since_first(np.clip(moments, self.first, self.last)))
             else:
                 found.append(self._is_holiday(local))
         return found
+
+    def since_first(self, moments: Floats) -> Floats:
+        """How long after the first fitted one moments are: the same if all clocks are shifted."""
+        return moments - self.first
 
     def is_outside(self, moments: Floats) -> npt.NDArray[np.bool_]:
         """Whether each moment is before the first fitted one or after the last."""

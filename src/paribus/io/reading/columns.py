@@ -267,7 +267,7 @@ def _decide_spelling(
 
 
 def _is_chosen(wanted: Wanted, name: str) -> bool:
-    """Whether somebody asked for this column."""
+    """Whether the column was requested."""
     return wanted.strict and (wanted.names is not None or name in wanted.contextual)
 
 

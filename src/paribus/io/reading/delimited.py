@@ -49,7 +49,7 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
 
 
 def _open(source: Source, text: TextOptions, note: Note, batch_size: int | None) -> RawStream:
-    """Opens a file to read so many rows at a time; all at once if it is None."""
+    """Opens a file to read this many rows at a time; all at once if None."""
     encoding = find_encoding(source, text.encoding, note)
     layout = _Layout.of(source.name, _sample(decoded(source, encoding)), text, note)
 

@@ -36,7 +36,7 @@ def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: E
 def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
     """Opens a Parquet file, to read some rows at a time.
 
-    Ranges of row numbers are asked for, for which DuckDB reads no other groups of rows. A result that it streams would
+    Reads ranges of row numbers, for which DuckDB reads no other row groups. A result that it streams would
     have to be fetched through pyarrow, or as tuples of Python objects.
     """
     path = source.path(stack)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
-from paribus._common.statistics import weighted_quantile
+from paribus._common.statistics import weighted_quantiles
 from paribus._core import QcadEngine
 from paribus.methods.interface import Judged, RowBatch, RowFindings
 from paribus.methods.qcad.forest_plan import ForestPlan
@@ -104,7 +104,7 @@ def _central(values: Floats, weights: Floats) -> list[float]:
     used = (weights > 0) & ~np.isnan(values)
     if not used.any():
         return [np.nan, np.nan, np.nan]
-    return [weighted_quantile(values[used], weights[used], share) for share in (0.05, 0.5, 0.95)]
+    return weighted_quantiles(values[used], weights[used], (0.05, 0.5, 0.95))
 
 
 def rescale(raw: Floats, clip: float | None) -> Floats:

@@ -24,11 +24,16 @@ MAX_ROWS_FOR_TAIL = 20_000
 BLOCK_CELLS = 2_000_000
 # How many rows of the whole column count in each leaf, and the powers of probabilities, that are tried.
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
-POWERS = (1.0, 1.3, 1.7, 2.2, 3.0)
+POWERS = (1.0, 1.3, 1.7, 2.2, 3.0, 4.0)
 # This share of the values may be anything, so that a few wrong ones do not choose for all others.
-WRONG_SHARE = 0.001
+FEW_WRONG = 0.001
+# Shares of wrong values, anywhere in the table, that are tried.
+WRONG_SHARES = (0.01, 0.02, 0.04, 0.07, 0.1)
 # Probabilities that differ by less are equal.
 ROUNDING = 1e-9
+# Tails that differ by a smaller factor are about equal. Forests are no more exact: a row's own category is a little
+# rarer among the rows that trees have seen without it than it is for others of the same context.
+ACCURACY = 1.25
 # Tail probabilities, beyond those of `LEVELS`, at which the map of a column of categories has knots.
 FAR_LEVELS = np.array([0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001])
 # The surprise of a category is at most this many times its evidence.
@@ -139,6 +144,8 @@ class LearnedCategories:
     """How many rows of the whole column count in each leaf."""
     power: float
     """The power of probabilities: forests average over trees, and are less sure than they may be."""
+    wrong_share: float
+    """The share of values that are anything, whatever the row; 0 if the table does not show that there are such."""
     tail: TailMap
 
 
@@ -146,7 +153,9 @@ class CategoricalColumn:
     """The distribution of a column of categories given other columns.
 
     Each tree says how common the classes are in the leaf, together with some rows of the whole column; the forest says
-    the mean, to a power. How many rows and which power, is learned from rows that the trees have not seen.
+    the mean, to a power. How many rows and which power, is learned from rows that the trees have not seen. So is the
+    share of values that are wrong, if the same share is wrong wherever one looks: these are part of the stated
+    probabilities, and the evidence, but not of what ordinary rows have, by which surprise is measured.
 
     Parameters
     ----------
@@ -166,7 +175,7 @@ class CategoricalColumn:
         self._categories = categories
         self._target = Target(rows, column, categories.class_of_code)
         self._forest: Forest | None = None
-        self._learned = LearnedCategories(1.0, 1.0, TailMap(np.zeros(1), np.zeros(1), 1.0, 1.0))
+        self._learned = LearnedCategories(1.0, 1.0, 0.0, TailMap(np.zeros(1), np.zeros(1), 1.0, 1.0))
 
     @property
     def learned(self) -> LearnedCategories:
@@ -208,22 +217,24 @@ class CategoricalColumn:
             asked.n_threads,
             lambda done: report(0.7 * done / settings.n_pairs),
         )
-        strength, power = self._choose(asked.take(known[:MAX_ROWS_FOR_STRENGTH]), values)
+        chosen = self._choose(asked.take(known[:MAX_ROWS_FOR_STRENGTH]))
         limit = float(np.log(len(known)))
-        self._learned = LearnedCategories(strength, power, TailMap(np.zeros(1), np.zeros(1), 1.0, limit))
+        self._learned = LearnedCategories(*chosen, TailMap(np.zeros(1), np.zeros(1), 1.0, limit))
         some = asked.take(known[:MAX_ROWS_FOR_TAIL])
         found = [self._categories.all_tails(classes) for _, classes in self._blocks(some)]
         tails, masses = (np.concatenate([each[i] for each in found]) for i in (0, 1))
         expected = ExpectedTails.of(tails, masses)
-        self._learned = LearnedCategories(strength, power, expected.map(limit))
-        own = self._tails(asked, values)
+        self._learned = LearnedCategories(*chosen, expected.map(limit))
+        stated, own = self._tails(asked, values)
         self._forest.release()
         report(1.0)
         # Another sequence for each column, so that they are independent of each other.
         step = np.sqrt(2.0 + 4.0 * seed % 9973)
         spread = np.modf((np.arange(len(values)) + 0.5) * step)[0]
-        evidence, surprises = self._worth(own)
+        evidence, surprises = self._worth(stated, own)
         spread_out = expected.spread(own, spread, self._learned.tail)
+        # What is believed to be wrong says nothing about ordinary rows.
+        spread_out[self._beliefs(asked, values) > 1.0 - spread] = np.nan
         # Most rows have the most probable category.
         to_learn = np.where(own >= 1.0 - ROUNDING, spread_out, evidence), spread_out - USUAL
         return evidence, surprises, to_learn
@@ -239,12 +250,12 @@ class CategoricalColumn:
         if self._forest is None:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
-        return self._worth(self._tails(asked, values))
+        return self._worth(*self._tails(asked, values))
 
-    def _worth(self, tails: Floats) -> tuple[Floats, Floats]:
+    def _worth(self, stated: Floats, ordinary: Floats) -> tuple[Floats, Floats]:
         """Evidence and surprise. Among certainties an uncertain case is more surprising, but not without end."""
-        evidence = self._evidence(tails)
-        return evidence, np.minimum(self._learned.tail(-np.log(tails)), MAX_SURPRISE * evidence) - USUAL
+        most = MAX_SURPRISE * self._evidence(ordinary)
+        return self._evidence(stated), np.minimum(self._learned.tail(-np.log(ordinary)), most) - USUAL
 
     def _evidence(self, tails: Floats) -> Floats:
         return TailMap(np.zeros(1), np.zeros(1), 1.0, self._learned.tail.limit)(-np.log(tails))
@@ -257,7 +268,8 @@ class CategoricalColumn:
             return [CategoryShares(whole, categories.unseen)] * len(asked.rows)
         found = []
         for _, classes in self._blocks(asked):
-            all_codes = (1.0 - categories.unseen) * classes[:, categories.class_of_code] * categories.shares
+            stated = self._stated(classes)
+            all_codes = (1.0 - categories.unseen) * stated[:, categories.class_of_code] * categories.shares
             found += [CategoryShares(each, categories.unseen) for each in all_codes]
         return found
 
@@ -270,15 +282,38 @@ class CategoricalColumn:
         """The forest, and how much it counts; none for a constant column."""
         return [] if self._forest is None else [(self._forest, 1.0)]
 
-    def _tails(self, asked: Asked, values: Floats) -> Floats:
-        """By row: the probability of a category that is at most as probable as its own; NaN where that is missing."""
+    def _tails(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
+        """By row: the probability of a category that is at most as probable as its own; NaN where that is missing.
+
+        As stated, and for ordinary rows, of which no value is wrong.
+        """
         missing = np.isnan(values)
         codes = np.where(missing, 0, values).astype(np.int64)
-        found = np.empty(len(values))
+        stated, ordinary = np.empty(len(values)), np.empty(len(values))
         for rows, classes in self._blocks(asked):
-            own = self._categories.probabilities(classes, codes[rows])
-            found[rows] = self._categories.tails(classes, own)
-        return np.where(missing, np.nan, found)
+            ordinary[rows] = self._tails_of(classes, codes[rows])
+            stated[rows] = self._tails_of(self._stated(classes), codes[rows])
+        return np.where(missing, np.nan, stated), np.where(missing, np.nan, ordinary)
+
+    def _beliefs(self, asked: Asked, values: Floats) -> Floats:
+        """By row: how probable it is that its value is wrong; 0 where one is missing."""
+        share = self._learned.wrong_share
+        codes = np.nan_to_num(values).astype(np.int64)
+        found = np.zeros(len(values))
+        if share > 0:
+            for rows, classes in self._blocks(asked):
+                own = self._categories.class_of_code[codes[rows]]
+                wrong = share * self._categories.frequencies[own]
+                found[rows] = wrong / (wrong + (1.0 - share) * classes[np.arange(len(own)), own])
+        return np.where(np.isnan(values), 0.0, found)
+
+    def _tails_of(self, classes: Floats, codes: npt.NDArray[np.int64]) -> Floats:
+        return self._categories.tails(classes, self._categories.probabilities(classes, codes))
+
+    def _stated(self, classes: Floats) -> Floats:
+        """The probabilities of classes if some values are wrong."""
+        wrong_share = self._learned.wrong_share
+        return (1.0 - wrong_share) * classes + wrong_share * self._categories.frequencies
 
     def _blocks(self, asked: Asked) -> list[tuple[slice, Floats]]:
         learned = self._learned
@@ -295,20 +330,27 @@ class CategoricalColumn:
         found = self._forest.class_shares(asked.rows, asked.fitted, strength, asked.n_threads)
         return _to_power(found[:, :-1] + found[:, -1:] * self._categories.frequencies, power)
 
-    def _choose(self, asked: Asked, values: Floats) -> tuple[float, float]:
-        """The strength and the power that make some rows most likely."""
-        places = asked.fitted
-        codes = self._rows[places, self._column].astype(np.int64)
+    def _choose(self, asked: Asked) -> tuple[float, float, float]:
+        """The strength, the power and the share of wrong values that make some rows most likely.
+
+        That values are wrong wherever one looks is believed if it makes the rows more likely than one more parameter
+        does by chance (Bayesian information criterion). Where rare categories go with certain contexts, it does not.
+        """
+        codes = self._rows[asked.fitted, self._column].astype(np.int64)
         own = self._categories.class_of_code[codes]
-        anything = WRONG_SHARE * self._categories.frequencies[own]
-        best = -np.inf, 1.0, 1.0
+        usual = self._categories.frequencies[own]
+        best = dict.fromkeys((FEW_WRONG, *WRONG_SHARES), (-np.inf, 1.0, 1.0))
         for strength in STRENGTHS:
             plain = self._of_classes(asked, strength, 1.0)
             for power in POWERS:
                 likelihoods = _to_power(plain, power)[np.arange(len(own)), own]
-                quality = float(np.log((1.0 - WRONG_SHARE) * likelihoods + anything).mean())
-                best = max(best, (quality, strength, power))
-        return best[1], best[2]
+                for share, before in best.items():
+                    quality = float(np.log((1.0 - share) * likelihoods + share * usual).sum())
+                    best[share] = max(before, (quality, strength, power))
+        share = max(best, key=lambda each: best[each][0])
+        if best[share][0] - best[FEW_WRONG][0] <= np.log(len(own)) / 2.0:
+            return *best[FEW_WRONG][1:], 0.0
+        return *best[share][1:], share
 
 
 @dataclass(frozen=True)
@@ -333,14 +375,14 @@ class ExpectedTails:
         levels = np.append(LEVELS, FAR_LEVELS)
         places = np.searchsorted(self.reached, levels * (1.0 + ROUNDING), "right") - 1
         places = np.unique(places[places >= 0])[::-1]
-        knots = -np.log(self.tails[places]) + 0.0
+        knots = np.log(ACCURACY) - np.log(self.tails[places])
         return TailMap(knots, -np.log(self.reached[places]) + 0.0, 1.0, limit)
 
     def spread(self, tails: Floats, shares: Floats, worth: TailMap) -> Floats:
         """The evidence of tails that are spread evenly from what is reached before them to what is reached by them."""
-        at = np.searchsorted(self.tails, tails * (1.0 - ROUNDING), "left")
+        at = np.searchsorted(self.tails, tails / ACCURACY, "left")
         below = np.append(0.0, self.reached)[at]
-        by = np.append(self.reached, 1.0)[np.searchsorted(self.tails, tails * (1.0 + ROUNDING), "right") - 1]
+        by = np.append(0.0, self.reached)[np.searchsorted(self.tails, tails * ACCURACY, "right")]
         evidence = worth(-np.log(tails))
         higher = -np.log(np.maximum(below + shares * (by - below), 1e-300))
         # Where the table ends, evidence is as it is.

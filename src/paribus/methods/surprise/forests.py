@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from paribus._common.arrays import Floats, Positions
 from paribus._core import FeatureKinds, Samples
@@ -14,7 +13,7 @@ from paribus.methods.surprise.views import Bytes, ForestSettings
 from paribus.tables.encoded_table import RowNumbers
 from paribus.tables.row_hash import Hashes, mix
 
-# Where moments are context, rows are sampled in so many blocks of time.
+# If timestamps are context, rows are sampled in this many blocks of time.
 N_BLOCKS = 64
 MIN_BLOCKS = 16
 
@@ -82,6 +81,8 @@ def time_blocks(moments: Floats) -> Positions | None:
     >>> time_blocks(np.repeat(np.arange(5.0), 200)) is None
     True
     """
+    from scipy.stats import rankdata
+
     known = np.flatnonzero(~np.isnan(moments))
     blocks = np.arange(len(moments)) + N_BLOCKS
     blocks[known] = (rankdata(moments[known], method="min").astype(np.int64) - 1) * N_BLOCKS // max(len(known), 1)

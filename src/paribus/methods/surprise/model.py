@@ -285,9 +285,6 @@ class SurpriseModel:
             weights[row] = 1.0 / self._n_reference
         return positions, distances, weights
 
-    def _no_groups(self, n_rows: int) -> tuple[Positions, Floats, Floats]:
-        return np.empty((n_rows, 0), dtype=np.int64), np.empty((n_rows, 0)), np.empty((n_rows, self._n_behavioral, 0))
-
     def _distances(self, context: Floats, chosen: Positions) -> Floats:
         """Gower's, as in QCAD: the mean over the features that both rows have."""
         others = self._context[chosen]
@@ -319,7 +316,7 @@ class SurpriseModel:
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
         percentiles = np.stack([each.percentiles(asked, N_QUANTILES) for each in self._given_context], axis=1)
-        positions, distances, weights = self._groups(asked) if not rows.is_brief else self._no_groups(len(asked.rows))
+        positions, distances, weights = self._groups(asked)
         neighbors = self._table.given(positions)
         counts = (positions >= 0).sum(axis=1)
         findings = []

@@ -171,5 +171,5 @@ def judge_by_past(
 ) -> tuple[PastModel, Judged]:
     """The model, and what it says of the fitted rows, in the caller's order."""
     model = PastModel(table, settings, latest, n_threads)
-    nobody = np.full(table.n_rows, -1, dtype=np.int64)
-    return model, model.judge(RowBatch(table.all_context, table.all_behavior, nobody, n_threads, tick))
+    no_match = np.full(table.n_rows, -1, dtype=np.int64)
+    return model, model.judge(RowBatch(table.all_context, table.all_behavior, no_match, n_threads, tick))

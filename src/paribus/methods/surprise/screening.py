@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats
@@ -56,6 +55,8 @@ def choose_others(
     n_features = behavior.shape[1]
     if n_features - 1 <= max_others:
         return [np.delete(np.arange(n_features), feature) for feature in range(n_features)]
+    from scipy.stats import rankdata
+
     ranks = _residual_ranks(context[:MAX_ROWS], categorical, behavior[:MAX_ROWS])
     # One thread and whole numbers: the same sums on every machine.
     with threadpool_limits(1):
@@ -75,6 +76,8 @@ def choose_others(
 
 def _residual_ranks(context: Floats, categorical: npt.NDArray[np.uint8], behavior: Floats) -> Floats:
     """Ranks of the distances from the trend, as whole numbers around 0; 0 where a value is missing."""
+    from scipy.stats import rankdata
+
     ranks = np.zeros(behavior.shape)
     for feature in range(behavior.shape[1]):
         target = behavior[:, feature]
@@ -94,6 +97,8 @@ def _center(ranks: Floats) -> Floats:
 
 def _explained(ranks: Floats, targets: Floats | None = None) -> Floats:
     """[target][feature]: the share of the variance of targets between bins of a feature, beyond what chance gives."""
+    from scipy.stats import rankdata
+
     targets = ranks if targets is None else targets
     n_rows, n_features = ranks.shape
     squares = np.maximum((targets**2).sum(axis=0), 1.0)

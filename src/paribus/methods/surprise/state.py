@@ -156,7 +156,13 @@ def _pack_summary(whole: WholeColumn, support: ColumnSupport) -> dict[str, Any]:
         "scale": whole.scale,
         "has_all": whole.has_all,
         "limits": list(whole.limits),
-        "tails": [whole.tails.middle, *whole.tails.distances, *whole.tails.powers, whole.tails.start, whole.tails.least],
+        "tails": [
+            whole.tails.middle,
+            *whole.tails.distances,
+            *whole.tails.powers,
+            whole.tails.start,
+            whole.tails.least,
+        ],
         "support": [support.lowest, support.highest, support.resolution],
         "listed": support.values is not None,
         "decimals": support.decimals,
@@ -169,7 +175,12 @@ def _plain_number(value: Any) -> Any:
 
 def _pack_learned(learned: Learned | LearnedCategories) -> dict[str, Any]:
     if isinstance(learned, LearnedCategories):
-        return {"strength": learned.strength, "power": learned.power, "tail": _pack_tail(learned.tail)}
+        return {
+            "strength": learned.strength,
+            "power": learned.power,
+            "wrong_share": learned.wrong_share,
+            "tail": _pack_tail(learned.tail),
+        }
     trend, smoothing = None if learned.trend is None else learned.trend.trend, learned.smoothing
     return {
         "shares": learned.shares.tolist(),
@@ -209,6 +220,7 @@ def _pack_calibration(calibration: CellCalibration) -> dict[str, Any]:
     return {
         "overall": _pack_tail(calibration.overall),
         "usual": calibration.usual,
+        "trust": calibration.trust,
         "final": _pack_tail(calibration.final),
     }
 
@@ -339,7 +351,9 @@ def _unpack_learned_categories(stored: Any) -> LearnedCategories:
         raise DamagedError("learned is not what it should be")
     part = Fields(stored)
     power = part.get("power", lambda value: is_finite(value) and 0 < value <= MAX_POWER)
-    return LearnedCategories(_above_zero(part, "strength"), float(power), _unpack_tail(_part(part, "tail")))
+    wrong_share = part.get("wrong_share", lambda value: is_finite(value) and 0 <= value < 1)
+    tail = _unpack_tail(_part(part, "tail"))
+    return LearnedCategories(_above_zero(part, "strength"), float(power), float(wrong_share), tail)
 
 
 def _unpack_learned(
@@ -386,7 +400,8 @@ def _unpack_learned(
 def _unpack_calibration(part: Fields, arrays: StoredArrays, place: int, n_rows: int) -> CellCalibration:
     levels = array_of(arrays, f"levels_{place}", np.uint8, (n_rows,))
     overall, final = _unpack_tail(_part(part, "overall")), _unpack_tail(_part(part, "final"))
-    return CellCalibration(overall, _above_zero(part, "usual"), final, levels)
+    trust = part.get("trust", lambda value: is_finite(value) and 0 <= value <= 1)
+    return CellCalibration(overall, _above_zero(part, "usual"), float(trust), final, levels)
 
 
 def _unpack_smoothing(part: Fields, n_views: int) -> ColumnSmoothing:

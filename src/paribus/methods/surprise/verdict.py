@@ -27,6 +27,8 @@ N_ROUNDS = 60
 BLOCK_SIZE = 65_536
 # Before the table has a say: the share of rows of each kind, as if so many rows had been seen, ...
 PRIOR_SHARE, PRIOR_ROWS = 0.01, 50.0
+# No kind is taken to be rarer than this.
+MIN_SHARE = 0.004
 # ... and the rate of the evidence of strange cells, as if so many had been seen. Ordinary cells have a rate of 1.
 PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
 MIN_RATE, MAX_RATE = 0.03, 0.6
@@ -381,7 +383,9 @@ def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
             weight = beliefs[kind + 1]
             rate = (weight.sum() + PRIOR_CELLS) / ((weight * strength).sum() + PRIOR_CELLS / PRIOR_RATE)
             rates[kind] = np.clip(rate, MIN_RATE, MAX_RATE)
-    return shares, rates
+    # A kind that is rare in this table must not be overlooked for that.
+    kinds = np.maximum(shares[1:], MIN_SHARE)
+    return np.append(1.0 - kinds.sum(), kinds), rates
 
 
 def _softmax(evidence: Floats, rate: float) -> Floats:

@@ -104,7 +104,7 @@ class Anomaly:
     """The position of the leading feature among the behavioral features."""
     sentence: str
     rarity: str
-    """How many ordinary rows would be as strange."""
+    """How many ordinary rows are as unusual, in words."""
     kind: str | None
     """What is strange, as the method calls it."""
     kind_words: str

@@ -102,7 +102,7 @@ STEPS = (
 
 
 def max_page_bytes(n_rows: int) -> int:
-    """The maximum size of a page about so many rows with pictures, without its data.
+    """The maximum size of a page with pictures of this many rows, without its data.
 
     >>> max_page_bytes(10), max_page_bytes(100)
     (900000, 1800000)
@@ -111,7 +111,7 @@ def max_page_bytes(n_rows: int) -> int:
 
 
 def max_data_bytes(n_rows: int) -> int:
-    """The maximum size of the data of a page that lists so many rows.
+    """The maximum size of the data of a page that lists this many rows.
 
     >>> max_data_bytes(50), max_data_bytes(10_000)
     (100000, 4000000)

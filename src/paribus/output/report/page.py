@@ -21,7 +21,7 @@ from paribus.explain.coverage import measure_coverage
 from paribus.explain.finding import Finding
 from paribus.output.report.anomalies import RowsShown, anomalies
 from paribus.output.report.data import DATA_STEPS, KIND_WORDS, pack_data
-from paribus.output.report.limits import STEPS, max_data_bytes, max_page_bytes
+from paribus.output.report.limits import STEPS, Limits, max_data_bytes, max_page_bytes
 from paribus.output.report.names import RowNames
 from paribus.output.report.summary import summarize
 from paribus.output.results import Results, time_column
@@ -40,6 +40,8 @@ DEFAULT_TITLE = "Unusual rows, given their context"
 MAX_TITLE_LENGTH = 120
 # Rows that the card of a group names.
 MAX_GROUP_ROWS = 30
+# Rows whose size is measured before all of them are drawn.
+N_SAMPLED = 4
 
 
 def make_page(
@@ -109,13 +111,24 @@ def make_page(
         "written": datetime.now().astimezone(),
     }
     page = b""
+    max_bytes = max_page_bytes(len(explained))
     for limits in STEPS:
+        if limits is not STEPS[-1] and _sampled_bytes(shown_rows, explained, limits) > max_bytes:
+            continue
         shown = anomalies(shown_rows, explained, limits)
         scatter = _map(results, [NamedRow(anomaly.position, anomaly.name, anomaly.score) for anomaly in shown])
         page = _template("report.html").render(anomalies=shown, map=scatter, **fixed).encode()
-        if len(page) - len(data) < max_page_bytes(len(shown)):
+        if len(page) - len(data) < max_bytes:
             break
     return page
+
+
+def _sampled_bytes(shown_rows: RowsShown, explained: Mapping[int, RowExplanation], limits: Limits) -> int:
+    """The size of all explained rows as that of a few of them suggests, so that too large a page is not drawn."""
+    some = dict(list(explained.items())[:: max(1, len(explained) // N_SAMPLED)][:N_SAMPLED])
+    draw: Any = _template("anomaly.html").module
+    sizes = [len(draw.anomaly_rows(each, "row").encode()) for each in anomalies(shown_rows, some, limits)]
+    return sum(sizes) * len(explained) // len(sizes)
 
 
 def _map(results: Results, rows: list[NamedRow]) -> ScoreMap | None:

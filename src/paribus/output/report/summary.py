@@ -158,32 +158,32 @@ def _left_out(results: Results) -> list[str]:
     view, table = results.view, results.rows.table
     roles = {*view.behavior_names, *(column.name for column in view.context)}
     others = [table.name(p) for p in range(table.n_columns) if table.name(p) not in roles]
-    said = []
+    notes = []
     if others:
-        said.append(f"Columns without a role: {_words(others)}.")
+        notes.append(f"Columns without a role: {_words(others)}.")
     empty = [column.name for column in view.context if not column.summary.has_values]
     if empty:
-        said.append(f"Contextual columns without any value: {_words(empty)}.")
+        notes.append(f"Contextual columns without any value: {_words(empty)}.")
     constant = [
         name
         for name, summary in zip(view.behavior_names, view.behavior_summaries, strict=True)
         if summary.has_values and summary.lowest == summary.highest
     ]
     if constant:
-        said.append(
+        notes.append(
             f"Behavioral columns that are always the same, so that nothing in them is unusual: {_words(constant)}."
         )
     if n_unscored := int(np.isnan(results.rows.scores).sum()):
-        said.append(f"{counted(n_unscored, 'row')} without a score, for want of a behavioral value.")
+        notes.append(f"{counted(n_unscored, 'row')} without a score, for want of a behavioral value.")
     if n_excluded := view.origin.n_excluded:
         anomalies = "confirmed anomaly" if n_excluded == 1 else "confirmed anomalies"
-        said.append(f"{n_excluded:,} {anomalies}, from which nothing was learned.")
+        notes.append(f"{n_excluded:,} {anomalies}, from which nothing was learned.")
     if n_known := results.n_known:
         verb = "is" if n_known == 1 else "are"
-        said.append(f"{counted(n_known, 'flagged row')} that {verb} known, and not listed again.")
+        notes.append(f"{counted(n_known, 'flagged row')} that {verb} known, and not listed again.")
     if (n_more := int(results.is_above.sum()) - MAX_FINDINGS) > 0:
-        said.append(f"{counted(n_more, 'flagged row')} beyond the {MAX_FINDINGS:,} with the highest scores.")
-    return said
+        notes.append(f"{counted(n_more, 'flagged row')} beyond the {MAX_FINDINGS:,} with the highest scores.")
+    return notes
 
 
 def _context_line(column: ContextColumn) -> ColumnLine:

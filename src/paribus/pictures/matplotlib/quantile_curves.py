@@ -14,6 +14,7 @@ from paribus._common.text import plain
 from paribus._common.validation import check_whole_number
 from paribus.pictures.matplotlib import style
 from paribus.tables.column_format import ColumnFormat
+from paribus.tables.encoding import sorted_categories
 
 if TYPE_CHECKING:
     from paribus.explain.view import HasView
@@ -144,8 +145,11 @@ class QuantileCurvesDisplay:
             if row is not None:
                 # The row's own category is always among those that are drawn.
                 counts[codes == base[c]] = column.summary.n_rows + 1
-            places = np.sort(codes[np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]])
-            names = [column.format(list(column.codes)[int(code)]) for code in places]
+            drawn = codes[np.argsort(-counts, kind="stable")[:MAX_CATEGORIES]].astype(np.int64).tolist()
+            names_of = list(column.codes)
+            shown = sorted_categories(names_of[code] for code in drawn)
+            places = np.array([column.codes[each] for each in shown], dtype=np.float64)
+            names = [column.format(each) for each in shown]
         asked = np.repeat(base[None], len(places), axis=0)
         asked[:, c] = places
         # A row is never compared with itself.

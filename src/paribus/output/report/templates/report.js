@@ -83,7 +83,7 @@ document.addEventListener("DOMContentLoaded", () => {
       make("td", { role: "cell", class: `n score${flagged}` }, scoreText(score)),
       make("td", { role: "cell", class: "feature" }, make("bdi", {}, content.behavior[lead])),
       make("td", { role: "cell", class: "sentence" }, make("p", {}, sentence),
-        make("p", { class: "muted" }, `${rarity} ordinary rows is as strange${words}${group ? ` · group ${group}` : ""}`)));
+        make("p", { class: "muted" }, `${rarity} ordinary rows is as unusual${words}${group ? ` · group ${group}` : ""}`)));
     const panel = make("div", { class: "panel" });
     const why = make("tr", { role: "row", class: "why", id: `why-${position}` }, make("td", { role: "cell", colspan: "5" }, panel));
     record.body = make("tbody", { id: record.id, role: "rowgroup" }, head, why);
