@@ -123,7 +123,7 @@ function Groups() {
   return (
     <details class="card groups" open={groups.length <= 4}>
       <summary>
-        <h3>{count(groups.length, "group")} of rows with the same cause</h3>
+        <h2>{count(groups.length, "group")} of rows with the same cause</h2>
       </summary>
       <ul>
         {groups.map((group) => (

@@ -189,7 +189,7 @@ export function Map() {
   return (
     <section class="card map" aria-labelledby="map-title">
       <div class="map-head">
-        <h3 id="map-title">Map</h3>
+        <h2 id="map-title">Map</h2>
         <Choice label="Up" value={y} choices={choices} onChange={(next) => setAxes([x, next])} />
         <Choice label="Across" value={x} choices={choices} onChange={(next) => setAxes([next, y])} />
       </div>

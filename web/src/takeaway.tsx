@@ -50,9 +50,9 @@ export function TakeAway() {
         <section class="card" aria-labelledby="repeat">
           <h2 id="repeat">Repeat it</h2>
           <h3>In the shell</h3>
-          <pre tabIndex={0} aria-label="Shell command">{words.command}</pre>
+          <pre tabIndex={0} role="region" aria-label="Shell command">{words.command}</pre>
           <h3>In Python</h3>
-          <pre tabIndex={0} aria-label="Python script">{words.script}</pre>
+          <pre tabIndex={0} role="region" aria-label="Python script">{words.script}</pre>
         </section>
       )}
     </div>
