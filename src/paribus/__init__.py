@@ -35,6 +35,7 @@ else:
     def __getattr__(name: str) -> Any:
         from importlib import import_module
 
+        _refuse_subinterpreter()
         from paribus.methods.registry import find_by_name
 
         if (entry := find_by_name(name)) is not None:
@@ -48,6 +49,19 @@ else:
         # Later uses do not call this function again.
         globals()[name] = value
         return value
+
+
+def _refuse_subinterpreter() -> None:
+    """Raises an error in a subinterpreter, where numpy would fail in ways that differ between versions of Python."""
+    try:
+        import _interpreters as interpreters
+    except ModuleNotFoundError:
+        try:
+            import _xxsubinterpreters as interpreters
+        except ModuleNotFoundError:
+            return
+    if interpreters.get_current() != interpreters.get_main():
+        raise ImportError("paribus cannot be used in a subinterpreter: use threads or processes")
 
 
 def __dir__() -> list[str]:

@@ -238,7 +238,7 @@ def test_the_guess_says_which_columns_it_leaves_out(days: Path, tmp_path: Path) 
         (["detect", "nofile.csv"], "there is no file nofile.csv"),
         (["detect", "dayz.csv"], "there is no file dayz.csv: did you mean days.csv?"),
         (["detect", "duckdb:///no.duckdb"], "there is no database file no.duckdb"),
-        (["detect", "postgresql://host/name"], "the Python package psycopg2-binary: pip install psycopg2-binary"),
+        (["detect", "mysql://host/name"], "the Python package mysqlclient: pip install mysqlclient"),
         (["detect", "snowflake://host/name"], "pip install snowflake-sqlalchemy"),
         (["detect", "days.csv", "-c", "month", "-b", "rain", "--known", "no.csv"], "there is no file no.csv"),
         (["detect", "days.csv", "-c", "month", "-b", "rain", "--only", "flagged"], "--only needs --out PATH"),

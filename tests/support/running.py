@@ -32,6 +32,11 @@ for_each_method = pytest.mark.parametrize("method", QUICK_OPTIONS)
 """Runs a test once for each method; the test's argument `method` is its name on the command line."""
 
 
+def _inherited() -> dict[str, str]:
+    """Variables of this process that commands need, too."""
+    return {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ}
+
+
 def run(
     *arguments: object, cwd: Path, stdin: bytes | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
@@ -42,7 +47,7 @@ def run(
         input=stdin,
         capture_output=True,
         timeout=120,
-        env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"} | environment,
+        env={"HOME": "/", "LANG": "C.UTF-8", **_inherited(), **environment},
     )
     return subprocess.CompletedProcess(result.args, result.returncode, result.stdout.decode(), result.stderr.decode())
 
@@ -114,7 +119,7 @@ def in_terminal(*arguments: object, cwd: Path, **environment: str) -> str:
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env={"PATH": os.environ["PATH"], "TERM": "xterm-256color", "COLUMNS": "90", "LANG": "C.UTF-8"} | environment,
+        env={"TERM": "xterm-256color", "COLUMNS": "90", "LANG": "C.UTF-8", **_inherited(), **environment},
     )
     os.close(theirs)
     shown = b""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
+
+from paribus._common.scratch import Scratch
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -26,7 +27,7 @@ def check_writable(path: AnyPath) -> Path:
     target = _find_target(path)
     if not _is_special(target):
         try:
-            _uninterrupted(lambda: _try(_draft(target)))
+            _uninterrupted(lambda: _try(target))
         except OSError as error:
             raise _explained(error, path) from None
     return target
@@ -57,15 +58,17 @@ def _find_target(path: AnyPath) -> Path:
 def atomic_path(path: AnyPath) -> Iterator[Path]:
     """Yields an empty draft to write to, which replaces the file at `path` when the block ends without an error.
 
-    The draft is a hidden file in the same folder. If anything goes wrong, such as a full disk or a killed process, the
-    old file is unchanged.
+    The draft has the same name, in a hidden folder beside the file. If anything goes wrong, such as a full disk or a
+    killed process, the old file is unchanged. The folder of a killed process is removed by the next write.
     """
     target = _find_target(path)
-    draft = target if _is_special(target) else _draft(target)
+    scratch = None if _is_special(target) else Scratch(target.parent, hidden=True)
     try:
-        if draft is target:
+        if scratch is None:
             yield target
             return
+        _uninterrupted(scratch.create)
+        draft = scratch.folder / target.name
         os.close(_create(draft))
         yield draft
         _flush_to_disk(draft)
@@ -73,9 +76,10 @@ def atomic_path(path: AnyPath) -> Iterator[Path]:
             os.chmod(draft, target.stat().st_mode & 0o777)
         os.replace(draft, target)
     except BaseException as error:
-        if draft is not target:
-            _uninterrupted(lambda: _remove(draft))
         raise _explained(error, path) from None
+    finally:
+        if scratch is not None:
+            _uninterrupted(scratch.remove)
 
 
 @contextmanager
@@ -93,7 +97,7 @@ def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
         yield file
 
 
-def _uninterrupted(work: Callable[[], None]) -> None:
+def _uninterrupted(work: Callable[[], object]) -> None:
     """Does a piece of work that no signal can interrupt.
 
     It runs in a thread, because Python handles signals only in the main thread, and waits for its threads before it
@@ -103,10 +107,13 @@ def _uninterrupted(work: Callable[[], None]) -> None:
         pool.submit(work).result()
 
 
-def _try(draft: Path) -> None:
-    """Creates a file and removes it again: the only reliable way to find out whether that is possible."""
-    os.close(_create(draft))
-    draft.unlink()
+def _try(target: Path) -> None:
+    """Creates a draft and removes it again: the only reliable way to find out whether that is possible."""
+    scratch = Scratch(target.parent, hidden=True)
+    try:
+        os.close(_create(scratch.create() / target.name))
+    finally:
+        scratch.remove()
 
 
 def _flush_to_disk(draft: Path) -> None:
@@ -123,17 +130,8 @@ def _is_special(target: Path) -> bool:
     return target.exists() and not target.is_file()
 
 
-def _draft(target: Path) -> Path:
-    return target.with_name(f".paribus-{secrets.token_hex(8)}.part")
-
-
 def _create(draft: Path) -> int:
     return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-
-
-def _remove(draft: Path) -> None:
-    with suppress(OSError):
-        draft.unlink()
 
 
 def _explained(error: BaseException, path: AnyPath) -> BaseException:

@@ -16,7 +16,7 @@ from paribus._common.text import listed, plain
 from paribus.cli.columns import ChosenColumns
 from paribus.cli.delivery import check_whole, columns_of
 from paribus.cli.delivery_options import Columns, Delivery
-from paribus.cli.large import is_large, sample_size
+from paribus.cli.large import check_fit, is_large, sample_size
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.signals import loading
@@ -85,6 +85,7 @@ def fit_table(
         table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
+    check_fit(table.name, table.n_rows, len(table.columns))
     if out is not None:
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
         behavior = chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])]
@@ -121,6 +122,7 @@ def _sample(
 ) -> tuple[ReadTable, TableStream | None]:
     """The rows to fit, and the stream if they are not all."""
     n_rows = sample_size(memory, len(stream.names))
+    check_fit(stream.name, min(n_rows, stream.n_rows), len(stream.names))
     if wanted is not None and stream.n_rows > n_rows:
         check_whole(wanted, f"{stream.n_rows:,} are too many for it here", f"a table of up to {n_rows:,} rows")
     with loading():

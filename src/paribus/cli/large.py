@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus._common.arrays import Positions
+from paribus._common.memory import check_fits, memory_limit
 from paribus._common.progress import reporter
 from paribus.cli.delivery_options import Columns, Delivery
 from paribus.cli.options import Source
@@ -35,7 +36,7 @@ MIN_SAMPLE = 10_000
 # What a table takes in memory, in bytes, for each byte of its file: text becomes Python objects first.
 EXPANSION = {".parquet": 12.0, ".gz": 60.0}
 TEXT_EXPANSION = 15.0
-# The share of the machine's memory that a table may take before it is read in batches.
+# The share of the memory of this process that a table may take before it is read in batches.
 MAX_SHARE = 0.5
 
 
@@ -59,7 +60,7 @@ def sample_size(memory: int | None, n_columns: int) -> int:
     >>> sample_size(None, 10), sample_size(2 * 10**9, 10)
     (2097152, 1376256)
     """
-    from paribus.tables.row_sample import MAX_SAMPLE
+    from paribus.tables.drawing import MAX_SAMPLE
 
     if memory is None:
         return MAX_SAMPLE
@@ -76,11 +77,17 @@ def is_large(source: Source, memory: int | None) -> bool:
     """Whether a table is read in batches: with --memory, or if its file is likely to be too large for this machine."""
     if memory is not None:
         return True
-    try:
-        available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return False
-    return _expected_size(source.file) > MAX_SHARE * available
+    available = memory_limit()
+    return available is not None and _expected_size(source.file) > MAX_SHARE * available
+
+
+def check_fit(name: str, n_rows: int, n_columns: int) -> None:
+    """Raises an error if a fit to so many rows cannot fit into memory."""
+    check_fits(
+        f"a fit to {n_rows:,} rows of {n_columns:,} columns of {name}",
+        BASE + (BYTES_PER_COLUMN + float(BYTES_PER_VALUE) * n_rows) * n_columns,
+        "add --memory to fit a sample of the rows, or choose fewer columns",
+    )
 
 
 def _expected_size(path: str) -> float:
@@ -180,9 +187,7 @@ def score_stream(
     return found
 
 
-def _findings(
-    detector: ContextualDetector, columns: dict[str, Any], flagged: Positions, n_rows: int
-) -> dict[str, Any]:
+def _findings(detector: ContextualDetector, columns: dict[str, Any], flagged: Positions, n_rows: int) -> dict[str, Any]:
     """The sentence and the leading value of each flagged row of a batch; empty for the others."""
     findings = []
     if len(flagged):

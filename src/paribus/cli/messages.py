@@ -18,6 +18,8 @@ from typing import Any
 from paribus.cli.streams import forget
 
 MAX_MESSAGE_LENGTH = 2000  # characters
+# What is between the user's name and the server's in a URL.
+_PASSWORD = re.compile(r"(\b[A-Za-z][\w+.-]*://[^\s:@/]*):\S*@")
 # The surrogates by which Python represents undecodable bytes of file names.
 _ODD_BYTE = re.compile("[\udc80-\udcff]")
 
@@ -26,7 +28,16 @@ def one_line(text: object) -> str:
     """A message on one line, without control characters that could come from names and values in it."""
     from paribus._common.text import clipped
 
-    return clipped(with_odd_bytes(str(text)), MAX_MESSAGE_LENGTH)
+    return clipped(without_password(with_odd_bytes(str(text))), MAX_MESSAGE_LENGTH)
+
+
+def without_password(text: str) -> str:
+    """Text in which the password of a database's URL is hidden.
+
+    >>> without_password("no server at postgresql://ada:s3cret@db/weather")
+    'no server at postgresql://ada:***@db/weather'
+    """
+    return _PASSWORD.sub(r"\1:***@", text)
 
 
 def with_odd_bytes(text: str) -> str:
@@ -51,11 +62,12 @@ def as_typed(text: str) -> str:
 
 
 def file_as_typed(path: str) -> str:
-    """A path quoted for a shell, with ./ before a name that looks like an option.
+    """A path quoted for a shell, with ./ before a name that looks like an option, and a URL without its password.
 
     >>> file_as_typed("-"), file_as_typed("--top.csv")
     ('-', './--top.csv')
     """
+    path = without_password(path)
     return as_typed(f"./{path}" if path.startswith("-") and path != "-" else path)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DateOrder = StrEnum("DateOrder", {"DMY": "dmy", "MDY": "mdy", "YMD": "ymd"})
 DecimalSign = StrEnum("DecimalSign", {"POINT": "point", "COMMA": "comma"})
+EngineName = StrEnum("EngineName", {"SPARK": "spark", "DASK": "dask"})
 # The spelling of None on the command line.
 NONE = "none"
 
@@ -33,6 +34,7 @@ class Source:
     missing: list[str]
     date_order: str | None = None
     decimal: str | None = None
+    limits: tuple[str, ...] = ()
 
     def read(self, choose: Choose) -> ReadTable:
         """Reads the chosen columns."""
@@ -49,11 +51,17 @@ class Source:
         return open_stream(self.file, stack, choose, sql=self.sql, text=self._text(), note=note)
 
     def _text(self) -> TextOptions:
-        from paribus.io.reading import TextOptions
+        from paribus.io.reading import TextOptions, parse_limits
 
         separator = "\t" if self.separator in ("tab", r"\t") else self.separator
         return TextOptions(
-            separator, self.header, self.encoding, frozenset(self.missing), self.date_order, self.decimal
+            separator,
+            self.header,
+            self.encoding,
+            frozenset(self.missing),
+            self.date_order,
+            self.decimal,
+            parse_limits(self.limits),
         )
 
 
@@ -97,6 +105,13 @@ def source(
         DecimalSign | None,
         typer.Option(help="What comes before decimals, in columns where it is not evident.  [default: auto-detected]"),
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help="Raise a limit of what is read: columns, cell, line, nesting or expansion; can be repeated.",
+        ),
+    ] = None,
 ) -> Source:
     """The source of the table."""
     return Source(
@@ -108,6 +123,7 @@ def source(
         missing or [],
         date_order and date_order.value,
         decimal and decimal.value,
+        tuple(limit or ()),
     )
 
 
@@ -131,11 +147,14 @@ def source_or_model(
         DateOrder | None, typer.Option(help="The order of day, month and year in dates such as 01/02/2020.")
     ] = None,
     decimal: Annotated[DecimalSign | None, typer.Option(help="What comes before decimals.")] = None,
+    limit: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Raise a limit of what is read; can be repeated.")
+    ] = None,
 ) -> Source | None:
     """The source of a table, which may be left out."""
     if file is None:
         return None
-    return source(file, sql, separator, header, encoding, missing, date_order, decimal)
+    return source(file, sql, separator, header, encoding, missing, date_order, decimal, limit)
 
 
 @dataclass(frozen=True)

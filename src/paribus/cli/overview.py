@@ -131,6 +131,7 @@ def _options(source: Source) -> list[str]:
     pairs = [("--sql", source.sql), ("--separator", source.separator), ("--encoding", source.encoding)]
     pairs += [("--date-order", source.date_order), ("--decimal", source.decimal)]
     pairs += [("--missing", text) for text in source.missing]
+    pairs += [("--limit", text) for text in source.limits]
     header = {True: ["--header"], False: ["--no-header"], None: []}[source.header]
     return [*(f"{option} {as_typed(value)}" for option, value in pairs if value is not None), *header]
 

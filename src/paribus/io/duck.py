@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paribus._common.atomic_files import AnyPath
+from paribus._common.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,7 +30,7 @@ def literal_path(path: Path) -> Iterator[str]:
     if _LITERAL.fullmatch(str(path)):
         yield str(path)
         return
-    with tempfile.TemporaryDirectory(prefix="paribus-") as folder:
+    with scratch_folder() as folder:
         link = os.path.join(folder, "link")
         os.symlink(path, link)
         yield link

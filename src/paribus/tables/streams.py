@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from paribus._common.scratch import Scratch
 
 BATCH_SIZE = 65_536
 """Rows that are read at a time."""
@@ -89,9 +91,9 @@ class _Spooled:
                 for place in range(stored.num_record_batches):
                     yield stored.get_batch(place)
             return
-        handle, self._path = tempfile.mkstemp(prefix="paribus-", suffix=".arrow")
-        os.close(handle)
-        weakref.finalize(self, os.unlink, self._path)
+        scratch = Scratch(Path(tempfile.gettempdir()))
+        weakref.finalize(self, scratch.remove)
+        self._path = str(scratch.create() / "batches.arrow")
         with pa.OSFile(self._path, "wb") as file, pa.ipc.new_file(file, self._reader.schema) as writer:
             for batch in self._reader:
                 writer.write_batch(batch)

@@ -28,12 +28,24 @@ import numpy.typing as npt
 from paribus.io.reading import delimited, json_lines, parquet
 from paribus.io.reading.columns import typed
 from paribus.io.reading.folder import stream_folder
+from paribus.io.reading.limits import Limits, parse_limits
 from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, all_columns
 from paribus.io.reading.source import open_source
 from paribus.io.reading.table_stream import TableStream, typed_stream
 from paribus.io.reading.text import TextOptions
 
-__all__ = ["Choose", "Note", "ReadTable", "TableStream", "TextOptions", "Wanted", "open_stream", "read"]
+__all__ = [
+    "Choose",
+    "Limits",
+    "Note",
+    "ReadTable",
+    "TableStream",
+    "TextOptions",
+    "Wanted",
+    "open_stream",
+    "parse_limits",
+    "read",
+]
 
 FORMATS = (parquet, json_lines, delimited)
 """A format is a module with `NAME`, `recognizes(head, name)`, `read(...)` and `stream(...)`. The last one accepts any
@@ -76,7 +88,7 @@ def read(
     sql : str, optional
         The name of a table in the database, or a query.
     text : TextOptions, optional
-        How to read a text file; auto-detected by default.
+        How to read a text file, auto-detected by default; and the largest table that is read.
     note : function, optional
         Takes each message about a choice that the reader made, such as the encoding.
 
@@ -140,7 +152,7 @@ def open_stream(
     if _ADDRESS.match(source):
         from paribus.io.reading.database import stream_database
 
-        raw = stream_database(source, sql, stack)
+        raw = stream_database(source, sql, stack, text.limits)
     elif os.path.isdir(source):
 
         def open_part(path: str, note: Note, stack: ExitStack) -> RawStream:
@@ -153,7 +165,7 @@ def open_stream(
 
 
 def _open_file(source: str, text: TextOptions, stack: ExitStack, note: Note) -> RawStream:
-    opened = open_source(source, stack)
+    opened = open_source(source, stack, text.limits)
     chosen = next(each for each in FORMATS if each.recognizes(opened.head, opened.name))
     found: RawStream = chosen.stream(opened, text, note, stack)
     return found
@@ -178,8 +190,8 @@ def _read_raw(
     if _ADDRESS.match(source):
         from paribus.io.reading.database import read_database
 
-        return read_database(source, sql, choose)
-    opened = open_source(source, stack)
+        return read_database(source, sql, choose, text.limits)
+    opened = open_source(source, stack, text.limits)
     chosen = next(each for each in FORMATS if each.recognizes(opened.head, opened.name))
     table: RawTable = chosen.read(opened, choose, text, note, stack)
     return table

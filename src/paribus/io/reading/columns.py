@@ -7,7 +7,7 @@ import numbers as numeric
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import LARGEST_NUMBER
 from paribus._common.text import listed, plain
+from paribus.io.reading.limits import Limits
 from paribus.io.reading.raw import Note, RawTable, Wanted
 from paribus.io.reading.spellings import DATE_ORDERS, has_dots, hours, ordered_date, signed_number
 from paribus.io.reading.text import COMMA, TextOptions
@@ -99,6 +100,12 @@ class Cells:
         absent = _absent(missing)
         self.distinct = [_tidy(value, missing, absent) for value in listed]
 
+    def check_lengths(self, raw: RawTable, limits: Limits) -> None:
+        """Raises an error if a text is too long."""
+        is_long = [isinstance(cell, str | bytes) and len(cell) > limits.cell for cell in self.distinct]
+        if any(is_long):
+            limits.check_cell(raw.place(int(self.rows_of(is_long)[0])), len(self.distinct[is_long.index(True)]))
+
     def rows_of(self, is_wanted: Sequence[bool]) -> npt.NDArray[np.int64]:
         """The rows whose value is wanted; one answer for each of the distinct values."""
         wanted = np.array(is_wanted, dtype=bool)
@@ -115,6 +122,7 @@ def typed(raw: RawTable, name: str, options: TextOptions, note: Note) -> npt.NDA
     if is_typed(raw.wanted, name, values):
         return usable(raw, name, values, missing)
     cells = Cells(values, missing)
+    cells.check_lengths(raw, options.limits)
     facts = Facts() if name in raw.wanted.texts else look_at(raw, name, cells)
     return convert(raw, name, cells, decide(raw.source, raw.wanted, name, facts, raw.decimal_commas, options, note))
 
@@ -279,22 +287,22 @@ def convert(raw: RawTable, name: str, cells: Cells, to: As) -> npt.NDArray[Any]:
     if to is As.TIMESTAMPS:
         missing = np.datetime64("NaT", "us")
         found = [missing if _is_blank(cell) else timestamp(cell) for cell in distinct]
-        return cells.spread(np.array(found, dtype="datetime64[us]"))
+        return cells.spread(np.array(_all_found(found), dtype="datetime64[us]"))
     if to in (As.NUMBERS, As.DECIMAL_COMMAS):
         if to is As.DECIMAL_COMMAS:
             distinct = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in distinct]
         floats = [math.nan if _is_blank(cell) else number(cell) for cell in distinct]
-        return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
+        return _usable(raw, name, cells.spread(np.array(_all_found(floats), dtype=np.float64)))
     if to in (As.SIGNED, As.SIGNED_COMMAS, As.HOURS):
         read: Callable[[Any], float | None] = hours
         if to is not As.HOURS:
             read = _signed_point if to is As.SIGNED else _signed_comma
         floats = [math.nan if _is_blank(cell) else read(cell) for cell in distinct]
-        return _usable(raw, name, cells.spread(np.array(floats, dtype=np.float64)))
+        return _usable(raw, name, cells.spread(np.array(_all_found(floats), dtype=np.float64)))
     if to in (As.DMY, As.MDY, As.YMD):
         order, missing = to.name.lower(), np.datetime64("NaT", "us")
         moments = [missing if _is_blank(cell) else ordered_date(cell, order) for cell in distinct]
-        return cells.spread(np.array(moments, dtype="datetime64[us]"))
+        return cells.spread(np.array(_all_found(moments), dtype="datetime64[us]"))
     keeps_booleans = to is As.TEXT
     return cells.spread(
         _objects(
@@ -343,6 +351,9 @@ def _tidy(value: Any, missing: frozenset[str], absent: frozenset[float]) -> Any:
     if isinstance(value, str):
         value = value.strip()
         return None if value == "" or value in missing else value
+    if isinstance(value, time | timedelta):
+        # Databases have types for what text spells, such as 14:30.
+        return str(value)
     if isinstance(value, int | float | Decimal | np.number) and not isinstance(value, bool) and value in absent:
         return None
     return None if is_missing(value) else value
@@ -364,6 +375,13 @@ def _as_text(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return cell if isinstance(cell, str) else str(cell)
+
+
+def _all_found(values: list[Any]) -> list[Any]:
+    """The same values. Raises a TypeError if one is None, which numpy would take for a missing one."""
+    if any(value is None for value in values):
+        raise TypeError("a value is of another kind than the column")
+    return values
 
 
 def _objects(values: Iterable[Any]) -> npt.NDArray[Any]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from paribus.io.reading import raw
 from paribus.io.reading.duckdb_file import read_duckdb, stream_duckdb
+from paribus.io.reading.limits import DEFAULT_LIMITS, Limits
 from paribus.io.reading.raw import Choose, RawStream, RawTable, Wanted, check_names, pick
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine, Executable
 
 DRIVERS = {
-    "postgresql": "psycopg2-binary",
+    "postgresql": "psycopg[binary]",
     "mysql": "mysqlclient",
     "mariadb": "mariadb",
     "oracle": "oracledb",
@@ -28,12 +30,12 @@ DRIVERS = {
 """The Python package that SQLAlchemy needs for each kind of database."""
 
 
-def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
+def read_database(address: str, sql: str | None, choose: Choose, limits: Limits = DEFAULT_LIMITS) -> RawTable:
     """Reads a table or the result of a query. Nothing is written: the transaction is rolled back."""
     if address.startswith("duckdb:"):
-        return read_duckdb(address, sql, choose)
+        return read_duckdb(address, sql, choose, limits)
     with ExitStack() as stack:
-        opened = stream_database(address, sql, stack)
+        opened = stream_database(address, sql, stack, limits)
         wanted = choose(opened.names)
         kept, _ = pick(opened.names, wanted)
         columns: dict[str, list[Any]] = {name: [] for name in kept}
@@ -43,13 +45,13 @@ def read_database(address: str, sql: str | None, choose: Choose) -> RawTable:
     return RawTable(opened.source, kept, dict(columns), wanted, None)
 
 
-def stream_database(address: str, sql: str | None, stack: ExitStack) -> RawStream:
+def stream_database(address: str, sql: str | None, stack: ExitStack, limits: Limits = DEFAULT_LIMITS) -> RawStream:
     """Opens a table or the result of a query, to read some rows at a time.
 
     The query runs again for each reading, in one transaction. Nothing is written: it is rolled back.
     """
     if address.startswith("duckdb:"):
-        return stream_duckdb(address, sql)
+        return stream_duckdb(address, sql, limits)
     try:
         import sqlalchemy
     except ModuleNotFoundError:
@@ -70,19 +72,25 @@ def stream_database(address: str, sql: str | None, stack: ExitStack) -> RawStrea
             raise ValueError(f"{name}: {reason}") from None
 
     with explained():
-        connection = stack.enter_context(engine.connect().execution_options(yield_per=raw.BATCH_SIZE))
+        options: dict[str, Any] = {"yield_per": raw.BATCH_SIZE}
+        if engine.url.get_backend_name() == "postgresql":
+            # All readings see the table as it was when the first one began.
+            options["isolation_level"] = "REPEATABLE READ"
+        connection = stack.enter_context(engine.connect().execution_options(**options))
         statement = _statement(engine, name, sql)
         with connection.execute(statement) as result:
             if not result.returns_rows:
                 raise ValueError(f"{name}: the statement does not return rows: use a query such as SELECT")
             names = [str(column) for column in result.keys()]  # noqa: SIM118
     check_names(name, names)
+    limits.check_columns(name, len(names))
 
     def batches(wanted: Wanted) -> Iterator[RawTable]:
         kept, places = pick(names, wanted)
         n_done = 0
         with explained(), connection.execute(statement) as result:
-            for batch in result.partitions():
+            # Without a number, some versions of SQLAlchemy take all rows as one part.
+            for batch in result.partitions(raw.BATCH_SIZE):
                 columns: dict[str, Any] = {
                     key: [row[place] for row in batch] for key, place in zip(kept, places, strict=True)
                 }
@@ -95,6 +103,9 @@ def stream_database(address: str, sql: str | None, stack: ExitStack) -> RawStrea
 def _engine(address: str) -> Engine:
     import sqlalchemy
 
+    if address.startswith("postgresql://") and find_spec("psycopg2") is None and find_spec("psycopg") is not None:
+        # The current driver has another name than the one that older versions of SQLAlchemy look for.
+        address = address.replace("postgresql://", "postgresql+psycopg://", 1)
     try:
         engine = sqlalchemy.create_engine(address)
     except ModuleNotFoundError as error:

@@ -14,6 +14,7 @@ from typing import Any
 
 from paribus.io.reading import raw
 from paribus.io.reading.columns import number, timestamp
+from paribus.io.reading.limits import BYTES_PER_TEXT, Limits, check_memory
 from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, check_names, pick
 from paribus.io.reading.source import Source
 from paribus.io.reading.text import TextOptions, decoded, find_encoding
@@ -29,7 +30,8 @@ CLEAR_LEAD = 0.25
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 SAMPLE_LINES = 500
 SAMPLE_SIZE = 2**20  # characters
-MAX_VALUE_SIZE = 16 * 2**20  # characters
+# In bytes: files that fit into memory anywhere.
+SMALL_FILE = 10 * 2**20
 
 
 def recognizes(head: bytes, name: str) -> bool:
@@ -40,7 +42,9 @@ def recognizes(head: bytes, name: str) -> bool:
 def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: ExitStack) -> RawTable:
     """Reads a file of delimited text."""
     opened = _open(source, text, note, None)
-    return next(opened.batches(choose(opened.names)))
+    wanted = choose(opened.names)
+    _check_memory(source, opened, wanted, text)
+    return next(opened.batches(wanted))
 
 
 def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
@@ -48,13 +52,26 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
     return _open(source, text, note, raw.BATCH_SIZE)
 
 
+def _check_memory(source: Source, opened: RawStream, wanted: Wanted, text: TextOptions) -> None:
+    """Raises an error if the file cannot fit into memory, by its size and the length of its first lines."""
+    size = source.size()
+    if size is None or size < SMALL_FILE:
+        return
+    encoding = find_encoding(source, text.encoding, lambda _: None)
+    sample = _sample(decoded(source, encoding, text.limits))
+    n_rows = int(size / max(1, sum(len(line.encode(encoding, "replace")) for line in sample)) * len(sample))
+    n_columns = len(pick(opened.names, wanted)[0])
+    check_memory(source.name, n_rows, n_columns, float(n_rows) * n_columns * BYTES_PER_TEXT)
+
+
 def _open(source: Source, text: TextOptions, note: Note, batch_size: int | None) -> RawStream:
     """Opens a file to read this many rows at a time; all at once if None."""
     encoding = find_encoding(source, text.encoding, note)
-    layout = _Layout.of(source.name, _sample(decoded(source, encoding)), text, note)
+    layout = _Layout.of(source.name, _sample(decoded(source, encoding, text.limits)), text, note)
 
     def batches(wanted: Wanted) -> Iterator[RawTable]:
-        return _batches(source.name, decoded(source, encoding), layout, wanted, batch_size)
+        lines = decoded(source, encoding, text.limits)
+        return _batches(source.name, lines, layout, wanted, batch_size, text.limits)
 
     return RawStream(source.name, layout.names, batches, decimal_commas=layout.decimal_commas)
 
@@ -84,7 +101,11 @@ class _Layout:
             separator = "\t" if is_tabbed and has_tabs else find_separator(sample)
             if is_tabbed and not has_tabs:
                 note(f"{name}: there are no tabs in it, so values are separated at {_shown(separator)}")
-        _, first = next(_records(name, iter(sample), separator))
+        _, first = next(_records(name, iter(sample), separator, text.limits), (0, []))
+        if not first:
+            # Lines of nothing but quotes and spaces.
+            raise ValueError(f"{name} is empty")
+        text.limits.check_columns(name, len(first))
         if has_header is None:
             has_header = looks_like_names(first)
             if not has_header:
@@ -99,11 +120,12 @@ class _Layout:
 
 
 def _batches(
-    name: str, lines: Iterator[str], layout: _Layout, wanted: Wanted, batch_size: int | None
+    name: str, lines: Iterator[str], layout: _Layout, wanted: Wanted, batch_size: int | None, limits: Limits
 ) -> Iterator[RawTable]:
-    records = _records(name, lines, layout.separator)
+    records = _records(name, lines, layout.separator, limits)
     if layout.has_header:
-        next(records)
+        # There was a header when the layout was found; the file may have been emptied since.
+        next(records, None)
     n_values = len(layout.names)
     kept, places = pick(layout.names, wanted)
     n_done = 0
@@ -194,19 +216,20 @@ def _sample(lines: Iterator[str]) -> list[str]:
     return sample
 
 
-def _records(name: str, lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
+def _records(name: str, lines: Iterator[str], separator: str, limits: Limits) -> Iterator[tuple[int, list[str]]]:
     """The number of the line that each record starts on, and its values. Blank lines are skipped."""
-    csv.field_size_limit(MAX_VALUE_SIZE)
     try:
         reader = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=separator == " ")
     except TypeError:
         raise ValueError(f"the separator is {separator!r}: it must be one character, or 'tab'") from None
     start = 1
     while True:
+        # It is one for the whole process, and is looked at for each value.
+        csv.field_size_limit(limits.cell)
         try:
             record = next(reader, None)
         except csv.Error as error:
-            raise ValueError(f"{name}, line {start}: {_reason(error)}") from None
+            raise ValueError(f"{name}, line {start}: {_reason(error, limits)}") from None
         if record is None:
             return
         if record and (len(record) > 1 or record[0].strip()):
@@ -214,12 +237,15 @@ def _records(name: str, lines: Iterator[str], separator: str) -> Iterator[tuple[
         start = reader.line_num + 1
 
 
-def _reason(error: csv.Error) -> str:
+def _reason(error: csv.Error, limits: Limits) -> str:
     text = str(error)
     if "unexpected end" in text:
         return "a quote is opened here and never closed"
     if "field larger" in text:
-        return f"a value is longer than {MAX_VALUE_SIZE // 2**20} MB: is there a quote that is not closed?"
+        return (
+            f"a value is longer than {limits.cell:,} characters: close the quote if one is not closed, or raise the "
+            f"limit with --limit cell={10 * limits.cell}"
+        )
     if "expected after" in text:
         return "there is text after a closing quote: quotes inside a value must be doubled"
     return text

@@ -6,10 +6,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paribus.io.duck import OFFLINE
-from paribus.io.reading.parquet import unmasked
+from paribus.io.reading.limits import Limits
+from paribus.io.reading.parquet import fetch
 from paribus.io.reading.raw import BATCH_SIZE, Choose, RawStream, RawTable, Wanted, check_names, pick
 
 if TYPE_CHECKING:
@@ -18,24 +19,26 @@ if TYPE_CHECKING:
 PREFIX = "duckdb:///"
 
 
-def read_duckdb(address: str, sql: str | None, choose: Choose) -> RawTable:
+def read_duckdb(address: str, sql: str | None, choose: Choose, limits: Limits) -> RawTable:
     """Reads a table or the result of a query from a file that is named as in duckdb:///weather.duckdb."""
     name, file = _find(address)
     with _opened(name, file, sql) as relation:
         names = list(relation.columns)
         check_names(name, names)
+        limits.check_columns(name, len(names))
         wanted = choose(names)
         kept, places = pick(names, wanted)
         types = {names[place]: str(relation.types[place]) for place in places}
-        return RawTable(name, kept, _fetch(relation, names, kept, places), wanted, None, types=types)
+        return RawTable(name, kept, fetch(name, relation, kept, places, limits), wanted, None, types=types)
 
 
-def stream_duckdb(address: str, sql: str | None) -> RawStream:
+def stream_duckdb(address: str, sql: str | None, limits: Limits) -> RawStream:
     """Opens a table or the result of a query, to read some rows at a time; the query runs again for each reading."""
     name, file = _find(address)
     with _opened(name, file, sql) as relation:
         names = list(relation.columns)
         check_names(name, names)
+        limits.check_columns(name, len(names))
         n_rows = int(relation.count("*").fetchall()[0][0])
 
     def batches(wanted: Wanted) -> Iterator[RawTable]:
@@ -43,7 +46,7 @@ def stream_duckdb(address: str, sql: str | None) -> RawStream:
         for begin in range(0, n_rows, BATCH_SIZE):
             # A table and a query give their rows in the order of the file, or in the one that the query asks for.
             with _opened(name, file, sql) as relation:
-                columns = _fetch(relation.limit(BATCH_SIZE, offset=begin), names, kept, places)
+                columns = fetch(name, relation.limit(BATCH_SIZE, offset=begin), kept, places, limits)
             yield RawTable(name, kept, columns, wanted, None, first_row=begin)
 
     return RawStream(name, names, batches, n_rows=n_rows)
@@ -68,13 +71,6 @@ def _opened(name: str, file: str, sql: str | None) -> Iterator[DuckDBPyRelation]
             yield _relation(connection, name, sql)
     except duckdb.Error as error:
         raise ValueError(f"{name}: {' '.join(str(error).split('LINE 1:')[0].split())}") from None
-
-
-def _fetch(relation: DuckDBPyRelation, names: list[str], kept: list[str], places: list[int]) -> dict[str, Any]:
-    import duckdb
-
-    fetched = relation.select(*(duckdb.ColumnExpression(names[place]) for place in places)).fetchnumpy()
-    return {key: unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
 
 
 def _relation(connection: DuckDBPyConnection, name: str, sql: str | None) -> DuckDBPyRelation:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,13 @@ import numpy.typing as npt
 
 from paribus.io.duck import connect, interruptible, literal_path
 from paribus.io.reading import raw
+from paribus.io.reading.limits import (
+    BYTES_PER_NUMBER,
+    BYTES_PER_TEXT,
+    DEFAULT_LIMITS,
+    Limits,
+    check_memory,
+)
 from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, check_names, pick
 from paribus.io.reading.source import Source
 from paribus.io.reading.text import TextOptions
@@ -21,6 +30,10 @@ if TYPE_CHECKING:
 
 NAME = "Parquet"
 ROW_NUMBER = "file_row_number"
+# Types whose values all take the same memory.
+_FIXED = re.compile(
+    r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|BOOLEAN|DATE|TIME|DECIMAL\(\d+,\d+\)|TIMESTAMP.*|INTERVAL|UUID"
+)
 
 
 def recognizes(head: bytes, name: str) -> bool:
@@ -30,7 +43,7 @@ def recognizes(head: bytes, name: str) -> bool:
 
 def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: ExitStack) -> RawTable:
     """Reads a Parquet file."""
-    return read_parquet(source.name, source.path(stack), choose)
+    return read_parquet(source.name, source.path(stack), choose, text.limits)
 
 
 def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
@@ -43,6 +56,7 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
     with _opened(source.name, path) as (_, relation):
         names = list(relation.columns)
         check_names(source.name, names)
+        text.limits.check_columns(source.name, len(names))
         n_rows = int(relation.count("*").fetchall()[0][0])
     if ROW_NUMBER in names:
         raise ValueError(f"{source.name}: a column is called {ROW_NUMBER}, which DuckDB needs for itself: rename it")
@@ -57,21 +71,24 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
             with _opened(source.name, path, numbered=True) as (connection, relation):
                 end = min(begin + raw.BATCH_SIZE, n_rows) - 1
                 some = relation.filter(number.between(duckdb.ConstantExpression(begin), duckdb.ConstantExpression(end)))
-                columns = _fetch(connection, some, names, kept, places)
+                work = partial(fetch, source.name, some, kept, places, text.limits)
+                columns = interruptible(connection, work)
             yield RawTable(source.name, kept, columns, wanted, None, first_row=begin)
 
     return RawStream(source.name, names, batches, n_rows=n_rows)
 
 
-def read_parquet(name: str, path: Path, choose: Choose) -> RawTable:
+def read_parquet(name: str, path: Path, choose: Choose, limits: Limits = DEFAULT_LIMITS) -> RawTable:
     """Reads a Parquet file."""
     with _opened(name, path) as (connection, relation):
         names = list(relation.columns)
         check_names(name, names)
+        limits.check_columns(name, len(names))
         wanted = choose(names)
         kept, places = pick(names, wanted)
         types = {names[place]: str(relation.types[place]) for place in places}
-        return RawTable(name, kept, _fetch(connection, relation, names, kept, places), wanted, None, types=types)
+        columns = interruptible(connection, lambda: fetch(name, relation, kept, places, limits))
+        return RawTable(name, kept, columns, wanted, None, types=types)
 
 
 @contextmanager
@@ -87,13 +104,28 @@ def _opened(name: str, path: Path, *, numbered: bool = False) -> Iterator[tuple[
         raise ValueError(f"{name}: the Parquet file cannot be read ({reason})") from None
 
 
-def _fetch(
-    connection: DuckDBPyConnection, rows: DuckDBPyRelation, names: list[str], kept: list[str], places: list[int]
-) -> dict[str, Any]:
+def fetch(name: str, rows: DuckDBPyRelation, kept: list[str], places: list[int], limits: Limits) -> dict[str, Any]:
+    """The columns at these places, if they fit into memory.
+
+    A few bytes of a file can stand for a text that is repeated in all rows, so the lengths are added up first.
+    """
     import duckdb
 
-    chosen = rows.select(*(duckdb.ColumnExpression(names[place]) for place in places))
-    fetched = interruptible(connection, chosen.fetchnumpy)
+    names, kinds = rows.columns, [str(kind) for kind in rows.types]
+    columns = [duckdb.ColumnExpression(names[place]) for place in places]
+    measures = [duckdb.FunctionExpression("count", duckdb.ConstantExpression(1))]
+    texts = [each for each, place in zip(columns, places, strict=True) if not _FIXED.fullmatch(kinds[place])]
+    for column in texts:
+        length = duckdb.FunctionExpression("strlen", column.cast("VARCHAR"))
+        measures += [duckdb.FunctionExpression(each, length) for each in ("max", "sum")]
+    n_rows, *lengths = (int(each or 0) for each in rows.aggregate(measures).fetchall()[0])
+    longest, total = max(lengths[::2], default=0), sum(lengths[1::2])
+    limits.check_cell(name, longest)
+    n_cells = n_rows * len(texts)
+    check_memory(
+        name, n_rows, len(kept), total + BYTES_PER_TEXT * n_cells + BYTES_PER_NUMBER * (n_rows * len(kept) - n_cells)
+    )
+    fetched = rows.select(*columns).fetchnumpy()
     # By position, because some versions of DuckDB rename columns that differ only in case.
     return {key: unmasked(values) for key, values in zip(kept, fetched.values(), strict=True)}
 

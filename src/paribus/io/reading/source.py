@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from paribus._common.scratch import scratch_folder
 from paribus.io.reading.encodings import evident_encoding
+from paribus.io.reading.limits import DEFAULT_LIMITS, Limits, rounded_up
 
 # In bytes: input from a pipe is read twice, so it is kept in memory up to this size, and then in a temporary file.
 MAX_SPOOL_SIZE = 64 * 2**20
@@ -33,34 +35,71 @@ class Source:
     """The first bytes, from which the format is recognized."""
     file: str | None
     """The path of an uncompressed file on disk; None for a pipe or a compressed file."""
+    is_compressed: bool = False
 
     def path(self, stack: ExitStack) -> Path:
         """The path of a file on disk with these bytes, which is a temporary copy if there is no other."""
         if self.file is not None:
             return Path(self.file)
         with _no_room_explained():
-            copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="paribus-"))  # noqa: SIM115
-            with damage_explained(self.name):
+            path = stack.enter_context(scratch_folder()) / "copy"
+            with damage_explained(self.name), path.open("wb") as copy:
                 shutil.copyfileobj(self.stream, copy)
-            copy.flush()
-        return Path(copy.name)
+        return path
+
+    def size(self) -> int | None:
+        """The size in bytes; None if only decompressing would tell."""
+        return None if self.is_compressed else _size(self.stream)
 
 
-def open_source(source: str, stack: ExitStack) -> Source:
+class _BoundedGzip(gzip.GzipFile):
+    """A gzipped file that refuses to become far larger than it is."""
+
+    def __init__(self, name: str, stream: BinaryIO, limits: Limits) -> None:
+        self._named, self._compressed, self._limits = name, _size(stream), limits
+        super().__init__(fileobj=stream, mode="rb")
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Reads so many bytes, or as many as the limit allows."""
+        most = self._limits.max_decompressed(self._compressed) + 1 - self.tell()
+        return self._checked(super().read(most if size is None or size < 0 else min(size, most)))
+
+    def read1(self, size: int = -1) -> bytes:
+        """Reads what can be decompressed at once."""
+        return self._checked(super().read1(size))
+
+    def _checked(self, data: bytes) -> bytes:
+        if self.tell() > self._limits.max_decompressed(self._compressed):
+            factor = rounded_up(10 * self._limits.expansion)
+            raise ValueError(
+                f"{self._named}: it becomes more than {self._limits.expansion:,} times as large when it is "
+                f"decompressed: raise the limit with --limit expansion={factor} if that is right"
+            )
+        return data
+
+
+def _size(stream: BinaryIO) -> int:
+    place = stream.tell()
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(place)
+    return size
+
+
+def open_source(source: str, stack: ExitStack, limits: Limits = DEFAULT_LIMITS) -> Source:
     """Opens a file or standard input, and reads its first bytes."""
     name = "standard input" if source == "-" else os.path.basename(source) or source
     stream = _standard_input(stack) if source == "-" else _open_file(source, stack)
     file = source if source != "-" and os.path.isfile(source) else None
-    head = _head(stream)
+    head, is_compressed = _head(stream), False
     if head.startswith(b"\x1f\x8b"):
-        stream = stack.enter_context(cast(BinaryIO, gzip.GzipFile(fileobj=stream, mode="rb")))
+        stream = stack.enter_context(cast(BinaryIO, _BoundedGzip(name, stream, limits)))
         with damage_explained(name):
             head = _head(stream)
-        file = None
+        file, is_compressed = None, True
         if head.startswith(b"\x1f\x8b"):
             raise ValueError(f"{name}: it is compressed twice: decompress it once first")
     _refuse(head, name, source)
-    return Source(name, stream, head, file)
+    return Source(name, stream, head, file, is_compressed)
 
 
 @contextmanager

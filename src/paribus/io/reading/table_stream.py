@@ -32,9 +32,18 @@ class TableStream:
     _change: Callable[[Columns], Columns] = lambda columns: columns
 
     def batches(self) -> Iterator[Columns]:
-        """Reads the table from its start. Batches are in its order."""
+        """Reads the table from its start. Batches are in its order. Raises an error if the table has changed."""
+        n_rows = 0
         for raw in self._raw.batches(self._wanted):
+            n_rows += raw.n_rows
+            if n_rows > self.n_rows:
+                break
             yield self._change({name: self._typed(raw, name) for name in self.names})
+        if n_rows != self.n_rows:
+            raise ValueError(
+                f"{self.name}: it changed while it was read: there are {n_rows:,} rows instead of {self.n_rows:,}: "
+                "read it again when it does not change"
+            )
 
     def mapped(self, change: Callable[[Columns], Columns]) -> TableStream:
         """The same table with each batch changed."""
@@ -45,7 +54,14 @@ class TableStream:
         to = self._types.get(name)
         if is_typed(self._wanted, name, values) and to in (None, As.NUMBERS, As.TIMESTAMPS):
             return usable(raw, name, values, self._missing)
-        return convert(raw, name, Cells(values, self._missing), to or As.TEXT)
+        try:
+            return convert(raw, name, Cells(values, self._missing), to or As.TEXT)
+        except TypeError:
+            # All values were of this kind when the types were found.
+            raise ValueError(
+                f"{self.name}: it changed while it was read: a value of column '{name}' is of another kind: read it "
+                "again when it does not change"
+            ) from None
 
 
 def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Note) -> TableStream:
@@ -54,15 +70,20 @@ def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Not
     kept, _ = pick(raw.names, wanted)
     facts: dict[str, Facts] = {}
     n_rows = 0
-    for batch in raw.batches(replace(wanted, names=_without_types(raw, wanted, kept))):
+    untyped = _without_types(raw, wanted, kept)
+    # If there are none, there is nothing to find out.
+    for batch in raw.batches(replace(wanted, names=untyped)) if untyped else ():
         n_rows += batch.n_rows
         for name, values in batch.columns.items():
             known = facts.setdefault(name, Facts())
             if is_typed(wanted, name, values):
                 # A type in one file, and none in another one.
                 known.merge(_facts_of_type(values))
-            elif name not in wanted.texts:
-                known.merge(look_at(batch, name, Cells(values, missing)))
+                continue
+            cells = Cells(values, missing)
+            cells.check_lengths(batch, options.limits)
+            if name not in wanted.texts:
+                known.merge(look_at(batch, name, cells))
     n_rows = n_rows if raw.n_rows is None else raw.n_rows
     if n_rows == 0 or not raw.names:
         raise ValueError(f"{raw.source}: there are no rows")

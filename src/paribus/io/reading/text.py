@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from paribus.io.reading.encodings import evident_encoding
+from paribus.io.reading.limits import DEFAULT_LIMITS, Limits, rounded_up
 from paribus.io.reading.raw import Note
 from paribus.io.reading.source import Source, damage_explained
 
 CHUNK_SIZE = 2**20  # bytes
-# In characters: longer lines are not rows of a table.
-MAX_LINE_SIZE = 128 * 2**20
 # The share of non-ASCII letters in Western European text; text in other alphabets has more.
 MAX_NON_ASCII_SHARE = 0.3
 
@@ -26,7 +25,7 @@ POINT, COMMA = "point", "comma"
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How to read a text file. None means auto-detected."""
+    """How to read a file: the layout of text, where None means auto-detected, and limits of any file."""
 
     separator: str | None = None
     has_header: bool | None = None
@@ -37,6 +36,7 @@ class TextOptions:
     """The order of day, month and year in dates such as 01/02/2020: 'dmy', 'mdy' or 'ymd'."""
     decimal: str | None = None
     """'point' or 'comma': what comes before decimals."""
+    limits: Limits = DEFAULT_LIMITS
 
 
 def find_encoding(source: Source, encoding: str | None, note: Note) -> str:
@@ -52,7 +52,7 @@ def find_encoding(source: Source, encoding: str | None, note: Note) -> str:
         return _sniff(source.name, source.stream, note)
 
 
-def decoded(source: Source, encoding: str) -> Iterator[str]:
+def decoded(source: Source, encoding: str, limits: Limits) -> Iterator[str]:
     """The lines of a text file from its start, each with its line end."""
     source.stream.seek(0)
     # Line ends are not translated, because the csv module needs those inside quotes.
@@ -61,12 +61,15 @@ def decoded(source: Source, encoding: str) -> Iterator[str]:
     try:
         while True:
             with damage_explained(source.name):
-                line = stream.readline(MAX_LINE_SIZE + 1)
+                line = stream.readline(limits.line + 1)
             if not line:
                 return
             number += 1
-            if len(line) > MAX_LINE_SIZE:
-                raise ValueError(f"{source.name}, line {number}: it is longer than {MAX_LINE_SIZE // 2**20} MB")
+            if len(line) > limits.line:
+                raise ValueError(
+                    f"{source.name}, line {number}: it is longer than {limits.line:,} characters: raise the limit with "
+                    f"--limit line={rounded_up(10 * limits.line)} if that is right"
+                )
             if "\0" in line:
                 raise ValueError(f"{source.name}, line {number}: it has a null character, so this is not a text file")
             yield line

@@ -33,10 +33,10 @@ def check(path: AnyPath, names: Iterable[str], options: WriteOptions) -> None:
 def appender(path: Path, suffix: str, options: WriteOptions) -> Iterator[Append]:
     """Writes a Parquet file. NaN and None are missing values.
 
-    DuckDB cannot add rows to a file. Parts are written to a hidden folder beside it, and joined in the end, which takes
-    little memory.
+    DuckDB cannot add rows to a file. Parts are written to a folder beside it, and joined in the end, which takes little
+    memory.
     """
-    with TemporaryDirectory(prefix=".paribus-", suffix=".parts", dir=path.parent) as folder:
+    with TemporaryDirectory(dir=path.parent) as folder:
         parts: list[Path] = []
 
         def append(columns: dict[str, npt.NDArray[Any]]) -> None:

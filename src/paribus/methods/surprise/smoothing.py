@@ -127,7 +127,7 @@ def _shapes(column: Floats, resolution: float) -> list[ColumnShape]:
     shapes = [ColumnShape(), ColumnShape("asinh", float(np.median(column)), ASINH_UNIT * deviation)]
     positive = column[column > 0]
     if len(positive) > 0.5 * len(column) and np.quantile(column, 0.001) >= 0:
-        # Of counts, the logarithm of one more: with a smaller unit, 0 would be farther from 1 than 1 is from all others.
+        # Of counts, the logarithm of one more: with a smaller unit, 0 would be farther from 1 than 1 is from 100.
         shapes.append(ColumnShape("log", 0.0, max(LOG_UNIT * float(np.median(positive)), resolution)))
     return shapes
 

@@ -1,0 +1,5 @@
+"""The areas of a campaign."""
+
+from fuzzing.areas import archives, cells, databases, kernels, lists, services, tables
+
+AREAS = [*cells.AREAS, *lists.AREAS, *tables.AREAS, *databases.AREAS, *archives.AREAS, *kernels.AREAS, *services.AREAS]

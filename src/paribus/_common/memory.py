@@ -1,0 +1,85 @@
+"""How much memory this process may use: what is too large is refused before it is tried."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+
+
+def memory_limit() -> int | None:
+    """The bytes that this process may use: those of the machine, of its container, or of `ulimit`; None if unknown.
+
+    What other processes use at the moment is not subtracted, so that the same command does the same every time.
+    """
+    return min(_limits(), default=None)
+
+
+def check_fits(what: str, n_bytes: float, advice: str) -> None:
+    """Raises a MemoryError if this many bytes cannot fit into the memory of this process.
+
+    >>> check_fits("the table", 1e18, "choose fewer columns")
+    Traceback (most recent call last):
+    ...
+    MemoryError: the table needs about 1,000,000,000.0 GB of memory, and this process may use ...: choose fewer columns
+    """
+    limit = memory_limit()
+    if limit is not None and n_bytes > limit:
+        raise MemoryError(
+            f"{what} needs about {size_in_words(n_bytes)} of memory, and this process may use {size_in_words(limit)}: "
+            f"{advice}"
+        )
+
+
+def size_in_words(n_bytes: float) -> str:
+    """A size in words.
+
+    >>> size_in_words(2.5e9), size_in_words(480e6)
+    ('2.5 GB', '480 MB')
+    """
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
+
+
+def _limits() -> Iterator[int]:
+    with suppress(ValueError, OSError, AttributeError):
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    yield from _limits_of_container()
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        limit, _ = resource.getrlimit(kind)
+        if limit != resource.RLIM_INFINITY:
+            yield limit
+
+
+def _limits_of_container() -> Iterator[int]:
+    """The limits of the control groups that this process is in, of both versions of Linux's interface."""
+    try:
+        lines = OWN_GROUPS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, kinds, place = line.split(":", 2)
+        if kinds == "":
+            root, name = CONTROL_GROUPS, "memory.max"
+        elif "memory" in kinds.split(","):
+            root, name = CONTROL_GROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        own = root / place.lstrip("/")
+        # A container may see only its own part of the tree, as the root of it.
+        for folder in {own, *own.parents, root}:
+            if folder == root or root in folder.parents:
+                try:
+                    text = (folder / name).read_text().strip()
+                except OSError:
+                    continue
+                # "max", and in the older version a number close to the largest one, mean that there is no limit.
+                if text.isdecimal() and 0 < int(text) < 2**60:
+                    yield int(text)

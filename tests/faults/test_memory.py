@@ -1,0 +1,48 @@
+"""Memory that is used up: one sentence, and detectors are as they were before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.running import ROLES, run, write_table
+
+HERE = Path(__file__).parent
+COMPILER = shutil.which(os.environ.get("CXX", "c++"))
+
+
+@pytest.mark.skipif(sys.platform != "linux" or COMPILER is None, reason="needs Linux and a C++ compiler")
+def test_a_failed_allocation_leaves_the_detector_as_it_was(tmp_path: Path) -> None:
+    """Tests that any allocation of the engine may fail: it becomes a MemoryError, and a fitted detector still works."""
+    library = tmp_path / "failing_new.so"
+    command = [str(COMPILER), "-shared", "-fPIC", "-std=c++20", "-o", str(library), str(HERE / "failing_new.cpp")]
+    subprocess.run(command, check=True)
+    n_tries = os.environ.get("PARIBUS_N_ALLOCATIONS", "12")
+    done = subprocess.run(
+        [sys.executable, str(HERE / "out_of_memory.py"), str(library), n_tries],
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    # Most of them; what fails in the last steps may not be needed.
+    assert int(done.stdout) >= 2 * int(n_tries)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the limits of Linux")
+def test_a_process_without_memory_says_so_in_one_line(tmp_path: Path) -> None:
+    """Tests that ulimit -v is respected: what does not fit is said before it is tried."""
+    days = write_table(tmp_path / "days.csv", 60)
+    limited = ["bash", "-c", 'ulimit -v 450000; exec "$@"', "-", sys.executable, "-m", "paribus", "detect", str(days)]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*limited, *ROLES], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "memory" in done.stderr
+    assert run("detect", days, *ROLES, "--n-trees", "2", cwd=tmp_path).returncode == 0
