@@ -524,7 +524,7 @@ public:
     void hold(std::size_t n_threads) {
         if (grown_) return;
         const nb::gil_scoped_release released;
-        grown_ = std::make_shared<paribus::TableForest>(*forest_, n_threads);
+        grown_ = std::make_shared<paribus::TableForest>(*forest_, false, n_threads);
     }
 
     /// From now on the packed form is used, which knows the second target.
