@@ -187,9 +187,7 @@ def score_stream(
     return found
 
 
-def _findings(
-    detector: ContextualDetector, columns: dict[str, Any], flagged: Positions, n_rows: int
-) -> dict[str, Any]:
+def _findings(detector: ContextualDetector, columns: dict[str, Any], flagged: Positions, n_rows: int) -> dict[str, Any]:
     """The sentence and the leading value of each flagged row of a batch; empty for the others."""
     findings = []
     if len(flagged):

@@ -195,9 +195,7 @@ class ContextColumn:
         warning = None
         if TREND in times.parts:
             warning = self._beyond(value, float(moments.min()), float(moments.max()))
-        return ContextFeature(
-            self.name, value, *ends, (), share, table_share, warning, self.format, words=words.text
-        )
+        return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, words=words.text)
 
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
         counts = self._count(group, weights)
