@@ -56,6 +56,7 @@ demo: $(VENV)/.installed-demo  ## install paribus and show what it does
 test: $(VENV)/.installed-test  ## run the tests, and the examples in docstrings and pages
 	@$(BIN)/python -m tests.browser.chromium
 	@$(BIN)/python -m tests.databases.postgresql
+	@$(BIN)/python -m tests.engines.java
 	$(BIN)/python -m pytest -n auto --dist worksteal --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
 	    $(if $(PARIBUS_DATA),,--ignore=docs/examples/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 

@@ -16,6 +16,7 @@ CPP = ROOT / "src" / "cpp"
 PACKAGES = [
     "_common",
     "tables",
+    "engines",
     "methods",
     "advice",
     "persistence",
@@ -32,7 +33,7 @@ PACKAGES = [
 """From the bottom up: a module may import from its own package and from those before it."""
 
 ENGINE = "paribus._core"
-DOORS = {"paribus", "paribus.__main__"}
+DOORS = {"paribus", "paribus.__main__", "paribus.spark", "paribus.dask"}
 """What users import or run: these may import anything, and nothing needs to import them."""
 
 LIBRARIES = {"paribus.evaluation.statistics"}

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.support.system_packages import install, must_have_one
+from tests.support.system_packages import install, must_have
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
@@ -27,7 +27,7 @@ def main() -> int:
         install("chromium")
     if find_chromium() is not None:
         return 0
-    if must_have_one():
+    if must_have():
         print(f"There is no browser for the tests of the report, and none can be installed: {ADVICE}.")
         return 1
     print(f"The tests of the report in a browser will be skipped, because there is none: {ADVICE}.")

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.browser.chromium import ADVICE, find_chromium, must_have_one
+from tests.browser.chromium import ADVICE, find_chromium
 from tests.browser.page_checks import wait_until
+from tests.support.system_packages import must_have
 
 OpenPage = Callable[..., Page]
 
@@ -21,7 +22,7 @@ def browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
         reason = f"there is no browser to test the report in: {ADVICE}"
-        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
+        pytest.fail(reason) if must_have() else pytest.skip(reason)
     with sync_playwright() as playwright:
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
         launched = playwright.chromium.launch(executable_path=program, args=flags)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.system_packages import install, must_have_one
+from tests.support.system_packages import install, must_have
 
 USER, PASSWORD, DATABASE = "tester", "s3cret word", "weather"
 ADVICE = "install PostgreSQL, or set PARIBUS_POSTGRESQL to the folder of its programs"
@@ -81,7 +81,7 @@ def main() -> int:
         install("postgresql")
     if find_postgresql() is not None:
         return 0
-    if must_have_one():
+    if must_have():
         print(f"There is no PostgreSQL for the tests of databases, and none can be installed: {ADVICE}.")
         return 1
     print(f"The tests of PostgreSQL will be skipped, because there is none: {ADVICE}.")

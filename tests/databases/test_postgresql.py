@@ -14,7 +14,7 @@ from paribus.io.reading import Limits, TextOptions, Wanted, open_stream, raw, re
 from paribus.io.reading.database import stream_database
 from tests.databases.postgresql import ADVICE, PASSWORD, find_postgresql, server
 from tests.support.running import invoke
-from tests.support.system_packages import must_have_one
+from tests.support.system_packages import must_have
 
 TYPES = '''
 CREATE TABLE kinds (
@@ -42,7 +42,7 @@ def address() -> Iterator[str]:
     programs = find_postgresql()
     if programs is None:
         reason = f"there is no PostgreSQL: {ADVICE}"
-        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
+        pytest.fail(reason) if must_have() else pytest.skip(reason)
     with server(programs) as url:
         engine = sqlalchemy.create_engine(url)
         with engine.begin() as connection:

@@ -190,7 +190,8 @@ def test_a_model_keeps_what_is_known(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"a": random.uniform(size=200).round(2), "x": random.normal(size=200)})
     frame.loc[:2, "x"] = 40.0
-    known = [{"rule": "x = 40", "status": "known cause", "note": "a test"}, {"row": "7", "status": "confirmed"}]
+    frame.index = pd.Index([f"r{place}" for place in range(200)])
+    known = [{"rule": "x = 40", "status": "known cause", "note": "a test"}, {"row": "r7", "status": "confirmed"}]
     quick(ConditionalSurprise, ["a"], ["x"]).fit(frame, known=known).save(tmp_path / "m.paribus")
     loaded = load(tmp_path / "m.paribus")
     assert loaded.results().marks.status[[0, 7]].tolist() == ["known cause", "confirmed"]

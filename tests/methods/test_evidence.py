@@ -129,7 +129,7 @@ def test_evidence_is_the_oracles(
 
 @given(case=cases, scale=st.sampled_from([0, 1, 255]))
 def test_the_mean_of_a_second_target_is_the_oracles(case: Case, scale: int) -> None:
-    """Tests the mean over the leaves of a row against the weights of the rows there, for packed forests and grown ones."""
+    """Tests the mean over the leaves of a row against the weights of the rows there."""
     forests = [case.forest(case.target, N_PAIRS), case.forest(case.target - case.trend, N_PAIRS)]
     random = np.random.default_rng(case.seed)
     second = random.integers(0, scale, size=len(case.target), endpoint=True).astype(np.uint8)

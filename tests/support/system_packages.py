@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 
-def must_have_one() -> bool:
+def must_have() -> bool:
     """Whether a missing program is an error: in CI, a skipped test would go unnoticed."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 

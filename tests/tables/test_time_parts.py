@@ -96,7 +96,7 @@ def test_parts_that_vary(start: str, periods: int, freq: str, parts: tuple[str, 
 def test_trend_stays_within_the_fitted_time() -> None:
     """Tests that a later moment has the trend of the last fitted one, and counts as outside."""
     times = TimeParts(("trend",), 10.0, 20.0)
-    assert times.features(np.array([5.0, 15.0, 99.0, np.nan]))[0].tolist()[:3] == [10.0, 15.0, 20.0]
+    assert times.features(np.array([5.0, 15.0, 99.0, np.nan]))[0].tolist()[:3] == [0.0, 5.0, 10.0]
     assert times.is_outside(np.array([5.0, 15.0, 99.0, np.nan])).tolist() == [True, False, True, False]
 
 

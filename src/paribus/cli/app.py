@@ -33,6 +33,20 @@ Memory = Annotated[
         "[default: batches only for files that are too large for this machine]",
     ),
 ]
+OnEngine = Annotated[
+    options.EngineName | None,
+    typer.Option(
+        "--engine", help="Fit and score a folder of Parquet files on Spark or Dask. --out is then a new folder."
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="With --engine: the master of Spark, or the scheduler of Dask.  [default: what the environment says, or "
+        "this machine]",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 # Errors of the user. Any other exception is a bug, and its traceback is shown.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
@@ -81,6 +95,8 @@ def detect(
     roles: options.RoleOptions,
     wanted: delivery_options.Delivery,
     memory: Memory = None,
+    engine: OnEngine = None,
+    cluster: Cluster = None,
     *,
     parameters: dict[str, Any],
 ) -> int:
@@ -96,7 +112,14 @@ def detect(
     cat days.jsonl | paribus detect - -c month -b rain --json
     paribus detect sqlite:///weather.db --sql days -c month -b rain
     paribus detect years/ -c month -b rain --memory 2GB --out scores.parquet
+    paribus detect years/ -c month -b rain --engine spark --out scores
     """  # noqa: D301
+    if cluster is not None and engine is None:
+        raise typer.BadParameter("--cluster needs --engine spark or --engine dask")
+    if engine is not None:
+        with loading():
+            from paribus.cli import cluster as on_cluster
+        return on_cluster.detect(engine, cluster, source, roles, wanted, memory, parameters)
     with loading():
         from paribus.cli import commands
     return commands.detect(source, roles, wanted, memory, parameters)

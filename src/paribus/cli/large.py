@@ -60,7 +60,7 @@ def sample_size(memory: int | None, n_columns: int) -> int:
     >>> sample_size(None, 10), sample_size(2 * 10**9, 10)
     (2097152, 1376256)
     """
-    from paribus.tables.row_sample import MAX_SAMPLE
+    from paribus.tables.drawing import MAX_SAMPLE
 
     if memory is None:
         return MAX_SAMPLE

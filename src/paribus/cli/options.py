@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DateOrder = StrEnum("DateOrder", {"DMY": "dmy", "MDY": "mdy", "YMD": "ymd"})
 DecimalSign = StrEnum("DecimalSign", {"POINT": "point", "COMMA": "comma"})
+EngineName = StrEnum("EngineName", {"SPARK": "spark", "DASK": "dask"})
 # The spelling of None on the command line.
 NONE = "none"
 

@@ -25,7 +25,8 @@ class ContextualDetector(ReportingDetector):
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table. Also a pyarrow Dataset or RecordBatchReader, a DuckDB relation or a polars LazyFrame, which are
-            read in batches: if there are more than 2,097,152 rows, the detector is fitted to a sample of them.
+            read in batches, or a Spark or Dask DataFrame, which is fitted in its cluster: if there are more than
+            2,097,152 rows, the detector is fitted to a sample of them.
         y : ignored
         known : path or list of dicts, optional
             Rows that have been looked at: each entry has a `row` (its label or position) or a `rule` such as "z = 0",

@@ -20,11 +20,14 @@ from paribus.explain.group import AnomalyGroup, plain_label
 from paribus.explain.known import KnownLike, read_known, usable_rules
 from paribus.explain.view import highest
 from paribus.methods.interface import RowBatch
-from paribus.output.results import Results, ScoredRows
+from paribus.output.results import Results, ScoredRows, WholeTable
 from paribus.tables.joining import join_tables
 from paribus.tables.rows import as_one_row
 from paribus.tables.streams import TableBatches, find_batches
 from paribus.tables.table import Table
+
+# Rows of a batch that are explained at a time, which bounds the memory for their distributions.
+SENTENCES_AT_A_TIME = 500
 
 
 class ExplainingDetector(ScoringDetector):
@@ -147,6 +150,7 @@ class ExplainingDetector(ScoringDetector):
         known: KnownLike | None = None,
         labels: npt.NDArray[Any] | None = None,
         heading: str = "row",
+        whole: WholeTable | None = None,
     ) -> Results:
         """Gives the results for all rows: what `to_frame`, `groups`, `report` and the shell are made of.
 
@@ -161,6 +165,8 @@ class ExplainingDetector(ScoringDetector):
             The labels of the rows; by default those of a pandas index, or positions.
         heading : str
             The name of the column of labels.
+        whole : WholeTable, optional
+            The table that new rows are a part of.
 
         Returns
         -------
@@ -201,7 +207,7 @@ class ExplainingDetector(ScoringDetector):
             by_label = () if own is None else (entry for entry in self._known if entry.row is not None)
             entries = (*entries, *by_label, *usable_rules(self._known, names))
             scored = ScoredRows(
-                table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading
+                table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading, whole
             )
         return Results(
             self.view(),
@@ -209,6 +215,15 @@ class ExplainingDetector(ScoringDetector):
             lambda chosen: self._explain_some(scored, chosen, N_FEATURES),
             entries,
         )
+
+    def _sentences(self, table: Table, rows: Positions) -> npt.NDArray[np.object_]:
+        found = np.full(table.n_rows, None, dtype=object)
+        some = Table(table.take(rows)) if len(rows) else table
+        for begin in range(0, len(rows), SENTENCES_AT_A_TIME):
+            places = np.arange(begin, min(begin + SENTENCES_AT_A_TIME, len(rows)))
+            explained = self._explain_new(Table(some.take(places)), [None] * len(places), N_FEATURES)
+            found[rows[places]] = [each.sentence for each in explained]
+        return found
 
     def _explain_highest(self, batches: TableBatches, n_rows: int, n_features: int) -> list[Explanation]:
         """Explains the highest scores of a table that is not in memory."""

@@ -15,15 +15,21 @@ from paribus._common.arrays import Floats, Positions
 from paribus._common.progress import Progress, reporter
 from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
+from paribus._common.workers import Workers
 from paribus.detectors.estimator import BaseEstimator, OutlierMixin, require_fitted, validate_columns
+from paribus.engines import find_engine
+from paribus.engines.interface import Engine
+from paribus.engines.sampling import DrawnFrame, sample_frame
+from paribus.engines.workers import EngineWorkers
 from paribus.explain.known import KnownEntry, confirmed_rows, read_known
 from paribus.explain.view import FittedView
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, Method, RowBatch
-from paribus.methods.parameters import check_parameters
+from paribus.methods.parameters import PAST, check_parameters
+from paribus.tables.drawing import MAX_SAMPLE
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.encoding import sorted_categories
-from paribus.tables.roles import find_columns, require_columns
+from paribus.tables.roles import column_keys, find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
 from paribus.tables.table import Columns, Contexts, Table
@@ -136,6 +142,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.fit_seconds_ = fitted.seconds
         for name in RESULTS:
             self.__dict__.pop(name, None)
+        self._warn_of_unseen()
 
     def __getattr__(self, name: str) -> Any:
         # Called for attributes that are not set. Those of a fit follow from its results when they are first needed.
@@ -150,25 +157,108 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.cell_p_values_ = fitted.judged.cell_p_values
         return self.__dict__[name]
 
-    def _gather(self, table: Any) -> Any:
-        """A table to fit in memory: the table itself, or a sample of the rows of one that is read in batches."""
-        found = find_batches(table)
-        if found is None:
-            return table
-        with reporter(self.progress, found.n_rows, "Reading") as tick:
-            sample = sample_rows(found, self.contextual, self.behavioral, categorical=self.categorical, tick=tick)
+    def _gather(self, table: Any, known: tuple[KnownEntry, ...] = ()) -> tuple[Any, Workers | None]:
+        """A table to fit in memory: the table itself, or a sample of the rows of one that is read in batches.
+
+        Also the workers that can help, if the table is on a cluster.
+        """
+        self.__dict__.pop("column_tallies_", None)
+        workers: Workers | None = None
+        if (engine := find_engine(table)) is not None:
+            table = self.draw(engine, table, known=known)
+        found = None if isinstance(table, DrawnFrame) else find_batches(table)
+        if isinstance(table, DrawnFrame):
+            sample, workers = table.sample, table.workers
+        elif found is None:
+            return table, None
+        else:
+            with reporter(self.progress, found.n_rows, "Reading") as tick:
+                sample = sample_rows(found, self.contextual, self.behavioral, categorical=self.categorical, tick=tick)
+        self.column_tallies_ = sample.tallies
         if not sample.is_complete:
             n_drawn = Table(sample.table).n_rows
+            scores_all = "anomaly_score scores all" if workers is None else f"{table.module}.score scores all"
             warnings.warn(
                 f"the detector is fitted to {n_drawn:,} of the {sample.n_rows:,} rows, and its scores are those of "
-                "these: anomaly_score scores all",
+                f"these: {scores_all}",
                 UserWarning,
                 stacklevel=3,
             )
-        return sample.table
+        return sample.table, workers
+
+    def draw(
+        self,
+        engine: Engine,
+        frame: Any,
+        *,
+        known: tuple[KnownEntry, ...] = (),
+        key: str | None = None,
+        n_rows: int = MAX_SAMPLE,
+    ) -> DrawnFrame:
+        """Draws the rows of a Spark or Dask DataFrame to fit to, in the cluster. `fit` takes the result.
+
+        Parameters
+        ----------
+        engine : Engine
+            The engine of the frame.
+        frame : Spark or Dask DataFrame
+            The table.
+        known : tuple of KnownEntry
+            What is known about some rows.
+        key : str, optional
+            A column that tells rows apart which are equal otherwise.
+        n_rows : int
+            The maximum number of rows.
+
+        Returns
+        -------
+        DrawnFrame
+        """
+        if getattr(self, "reference", None) == PAST:
+            raise ValueError(
+                f"reference='past' is not available on {engine.name}: fit to a table on one machine, or use 'all'"
+            )
+        if any(entry.row is not None for entry in known):
+            raise ValueError(f"rows of a {engine.name} DataFrame have no labels: give known rows by a rule, not a row")
+        given = [self.contextual, self.behavioral, self.categorical]
+        if not all(isinstance(name, str) for name in column_keys(given)):
+            raise ValueError(f"columns of a {engine.name} DataFrame are given by name, not by position")
+        engine.check()
+        sample = sample_frame(
+            engine,
+            frame,
+            self.contextual,
+            self.behavioral,
+            categorical=self.categorical,
+            key=key,
+            n_rows=n_rows,
+            # Rules may be about any column.
+            columns=engine.names(frame) if known else None,
+        )
+        return DrawnFrame(sample, EngineWorkers(engine), engine.module)
+
+    def _warn_of_unseen(self) -> None:
+        """Warns of categories that a table has and the sample of its rows does not."""
+        for name, tally in getattr(self, "column_tallies_", {}).items():
+            if tally.counts is None or name not in self.categories_:
+                continue
+            unseen = sorted(map(str, tally.counts.keys() - set(self.categories_[name])))
+            if unseen:
+                some = listed([f"'{each}'" for each in unseen[:3]], "and")
+                what = "a category" if len(unseen) == 1 else f"{len(unseen):,} categories"
+                warnings.warn(
+                    f"column '{name}' has {what} in none of the rows that the detector is fitted to, such as {some}: "
+                    "they are judged as if they were new",
+                    UserWarning,
+                    stacklevel=4,
+                )
 
     def _read(self, rows: Any) -> Table:
         require_fitted(self)
+        if (engine := find_engine(rows)) is not None:
+            raise TypeError(
+                f"this is a {engine.name} DataFrame, whose rows are not here: use the functions of {engine.module}"
+            )
         table = Table(rows)
         if not self._fitted.table.roles.by_name:
             # Roles are given by position, so the columns must be those of the fit, in the same order.

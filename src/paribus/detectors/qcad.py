@@ -21,6 +21,7 @@ from paribus.methods.parameters import check_parameters, resolve_max_features
 from paribus.methods.qcad.forest_plan import ForestPlan
 from paribus.methods.qcad.model import DEFAULT_CLIP, QcadModel
 from paribus.methods.qcad.state import QcadState
+from paribus.methods.qcad.tasks import score_elsewhere
 from paribus.tables.encoded_table import encode_table
 from paribus.tables.table import Columns
 
@@ -147,7 +148,8 @@ class QCAD(ContextualDetector):
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table. Also a pyarrow Dataset or RecordBatchReader, a DuckDB relation or a polars LazyFrame, which are
-            read in batches: if there are more than 2,097,152 rows, the detector is fitted to a sample of them.
+            read in batches, or a Spark or Dask DataFrame, which is fitted in its cluster: if there are more than
+            2,097,152 rows, the detector is fitted to a sample of them.
         y : ignored
         known : path or list of dicts, optional
             Rows that have been looked at: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
@@ -170,7 +172,8 @@ class QCAD(ContextualDetector):
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
         entries = () if known is None else read_known(known)
-        table = encode_table(self._gather(X), self.contextual, self.behavioral, self.categorical)
+        gathered, workers = self._gather(X, entries)
+        table = encode_table(gathered, self.contextual, self.behavioral, self.categorical)
         excluded = rows_to_exclude(entries, table)
         learned = table.without_behavior(excluded)
         n_rows, n_features = table.all_context.shape
@@ -194,8 +197,9 @@ class QCAD(ContextualDetector):
         model = QcadModel(learned, state)
         fitted_rows = model.match(learned.all_context, learned.all_behavior)
         with reporter(self.progress, n_rows, "Scoring") as tick:
-            partial, reach = model.score_and_reach(
-                RowBatch(learned.all_context, learned.all_behavior, fitted_rows, n_threads, tick)
+            rows = RowBatch(learned.all_context, learned.all_behavior, fitted_rows, n_threads, tick)
+            partial, reach = (
+                model.score_and_reach(rows) if workers is None else score_elsewhere(workers, rows, learned, state)
             )
         judged = Judged(partial)
         if len(excluded):

@@ -14,6 +14,7 @@ from paribus.detectors.batches import by_batches
 from paribus.detectors.estimator import require_fitted
 from paribus.detectors.fitted_detector import FittedDetector, warn_unscored
 from paribus.output.frame import RowScores
+from paribus.tables.table import Table
 
 
 class ScoringDetector(FittedDetector):
@@ -50,7 +51,7 @@ class ScoringDetector(FittedDetector):
     def _scores(self, rows: Any) -> Floats:
         return self.method.total(self._judge(self._read(rows)).partial)
 
-    def score_batch(self, batch: Any, *, keep: Sequence[str] = ()) -> Any:
+    def score_batch(self, batch: Any, *, keep: Sequence[str] = (), sentences: bool = False) -> Any:
         """Scores some rows of a larger table: an Arrow batch in, an Arrow batch out.
 
         All other engines are adapters around this function: it needs nothing but the batch and the detector, which may
@@ -62,13 +63,16 @@ class ScoringDetector(FittedDetector):
             Rows with the columns of the fitted table.
         keep : sequence of str
             Columns of the batch to put before the results, such as a key.
+        sentences : bool
+            Whether to explain flagged rows, which takes some milliseconds each.
 
         Returns
         -------
         RecordBatch, or a table of the type of `batch`
             The columns are `score`, `p_value`, `label` ("anomaly", "normal" or "not scored"), `kind` (missing if the
-            method does not tell kinds apart), and `partial_...` for each behavioral feature. Scores of rows that cannot
-            be scored are missing. A batch without rows gives the same columns, with the same types.
+            method does not tell kinds apart), `partial_...` for each behavioral feature, and `sentence` if it is asked
+            for, missing for rows that are not flagged. Scores of rows that cannot be scored are missing. A batch
+            without rows gives the same columns, with the same types.
 
         Examples
         --------
@@ -93,9 +97,15 @@ class ScoringDetector(FittedDetector):
             "kind": np.full(table.n_rows, None, dtype=object) if judged.kinds is None else judged.kinds,
             **scores.named_parts(),
         }
+        if sentences:
+            found["sentence"] = self._sentences(table, np.flatnonzero(scores.label == "anomaly"))
         if twice := sorted(kept.keys() & found.keys()):
             raise ValueError(f"column '{twice[0]}' cannot be kept, because a result has its name: rename it")
         return table.with_results(kept.values(), found)
+
+    def _sentences(self, table: Table, rows: Positions) -> npt.NDArray[np.object_]:
+        """By row of a table: why it is flagged; None for rows that are not asked for."""
+        raise NotImplementedError
 
     def partial_scores(self, rows: Any) -> Any:
         """Splits the scores of rows into the contributions of the behavioral features.
@@ -181,7 +191,7 @@ class ScoringDetector(FittedDetector):
 
     @by_batches
     def kinds(self, rows: Any) -> npt.NDArray[np.object_]:
-        """Tells what would be strange about each row, if anything is.
+        """Names the kind of anomaly that each row would be.
 
         Parameters
         ----------

@@ -168,7 +168,8 @@ class ConditionalSurprise(ContextualDetector):
         ----------
         X : pandas, polars or pyarrow table, dict of columns, or array
             The table. Also a pyarrow Dataset or RecordBatchReader, a DuckDB relation or a polars LazyFrame, which are
-            read in batches: if there are more than 2,097,152 rows, the detector is fitted to a sample of them.
+            read in batches, or a Spark or Dask DataFrame, which is fitted in its cluster: if there are more than
+            2,097,152 rows, the detector is fitted to a sample of them.
         y : ignored
         known : path or list of dicts, optional
             Rows that have been looked at: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
@@ -192,8 +193,9 @@ class ConditionalSurprise(ContextualDetector):
         check_parameters(self.get_params(deep=False))
         n_threads = resolve_n_jobs(self.n_jobs)
         entries = () if known is None else read_known(known)
+        gathered, workers = self._gather(X, entries)
         table = encode_table(
-            self._gather(X),
+            gathered,
             self.contextual,
             self.behavioral,
             self.categorical,
@@ -215,7 +217,7 @@ class ConditionalSurprise(ContextualDetector):
         latest = SurpriseModel(learned, settings)
         model: FittedMethod = latest
         with reporter(self.progress, n_rows, "Fitting") as tick:
-            state, judged = latest.fit(n_threads, tick)
+            state, judged = latest.fit(n_threads, tick, workers)
         if by_past:
             with reporter(self.progress, n_rows, "Judging by the past") as tick:
                 model, judged = judge_by_past(learned, settings, latest, n_threads, tick)

@@ -64,6 +64,8 @@ class GroupedTable:
     times: Floats | None
     """The time of each row; None if the table has no timestamps."""
     time_format: ColumnFormat | None
+    stands_for: float = 1.0
+    """The number of rows that each row stands for, where rows that are not flagged are a sample."""
 
     def label(self, row: int) -> Any:
         """The label of a row, or its position."""
@@ -196,7 +198,8 @@ class _Search:
             return None
         table = self._table
         is_inside = self._hold(conditions, slice(None)) & ~np.isnan(table.p_values)
-        p_value = min(chance(self._p[members], int(is_inside.sum()), n_tries), other_p_value)
+        n_inside = int(is_inside.sum() * table.stands_for)
+        p_value = min(chance(self._p[members], n_inside, n_tries), other_p_value)
         if p_value > MAX_P:
             return None
         rows = self._rows[members]

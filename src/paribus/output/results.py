@@ -33,6 +33,17 @@ Explain: TypeAlias = Callable[[Positions], Sequence[RowExplanation]]
 
 
 @dataclass(frozen=True)
+class WholeTable:
+    """A table on a cluster, of which all flagged rows are here, and a sample of the others."""
+
+    n_rows: int
+    n_scored: int
+    n_flagged: int
+    stands_for: float
+    """The number of rows of the table that each row of the sample stands for."""
+
+
+@dataclass(frozen=True)
 class ScoredRows:
     """The rows of a table, fitted or new, and what the method says about them in numbers."""
 
@@ -56,6 +67,8 @@ class ScoredRows:
     """The labels of the rows; None for their positions."""
     heading: str = "row"
     """The name of the column of labels."""
+    whole: WholeTable | None = None
+    """The table that these rows are a part of; None if they are all there are."""
 
 
 class Results:
@@ -118,7 +131,9 @@ class Results:
     @property
     def expected_false_alarms(self) -> float:
         """The number of rows that would be flagged by chance, if all were ordinary."""
-        return self._flagged_share * int((~np.isnan(self.rows.scores)).sum())
+        whole = self.rows.whole
+        n_scored = int((~np.isnan(self.rows.scores)).sum()) if whole is None else whole.n_scored
+        return self._flagged_share * n_scored
 
     @property
     def _flagged_share(self) -> float:
@@ -178,6 +193,7 @@ class Results:
             labels=rows.labels,
             times=None if time is None else rows.table.numbers(time),
             time_format=None if time is None else ColumnFormat.fit(rows.table, time, rows.table.numbers(time)),
+            stands_for=1.0 if rows.whole is None else rows.whole.stands_for,
         )
         return find_groups([each for each in self.findings if self.is_flagged[each.position]], table)
 

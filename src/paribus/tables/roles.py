@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from paribus.tables.column import Kind, is_missing
-from paribus.tables.table import Columns, Contexts, Table, nearest_name
+from paribus.tables.table import ColumnKey, Columns, Contexts, Table, nearest_name
 
 MAX_CONTEXTUAL = 65_535  # columns
 
@@ -148,6 +148,21 @@ def _assign_contexts(
     found = [[places[each] for each in contexts[p]] for p in roles.behavioral]
     everything = list(range(len(roles.contextual)))
     return replace(roles, contexts=None if all(sorted(each) == everything for each in found) else found)
+
+
+def column_keys(columns: Iterable[Contexts | None]) -> list[ColumnKey]:
+    """The names and positions by which columns are given.
+
+    >>> column_keys([{"rain": ["month", "zone"]}, None, "rain"])
+    ['rain', 'month', 'zone', 'rain']
+    """
+    found: list[ColumnKey] = []
+    for each in columns:
+        if isinstance(each, Mapping):
+            found += [*each, *(key for own in each.values() for key in _as_list(own))]
+        elif each is not None:
+            found += _as_list(each)
+    return found
 
 
 def find_columns(table: Table, names: Iterable[str]) -> list[int]:

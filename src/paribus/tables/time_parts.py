@@ -26,8 +26,11 @@ HOUR, WEEKDAY, DAY_OF_YEAR, TREND, HOLIDAY = "hour", "weekday", "day_of_year", "
 PARTS = (HOUR, WEEKDAY, DAY_OF_YEAR, TREND, HOLIDAY)
 DAY = 86_400_000_000  # microseconds
 YEAR = 365.2425  # days
-# A cycle counts if the table is long enough to show it: hours must come round, and so must weekdays.
+# A cycle is used if the table is long enough to repeat it, in days.
 MIN_DAYS = {HOUR: 2.0, WEEKDAY: 14.0, DAY_OF_YEAR: 180.0}
+# If rows are usually more than this many days apart, they do not show the cycle: the weekday of monthly dates and the
+# season of yearly ones are accidents of the calendar.
+MAX_STEP = {WEEKDAY: 20.0, DAY_OF_YEAR: 300.0}
 # With fewer years, the trend over time cannot be distinguished from the time of year.
 MIN_YEARS_OF_TREND = 2.0
 # Time zones change their offsets on such boundaries.
@@ -70,6 +73,11 @@ class TimeParts:
         ('hour', 'weekday', 'trend')
         >>> TimeParts.fit(hours[::24], None).parts
         ('weekday', 'trend')
+
+        Yearly dates have neither weekdays nor seasons.
+
+        >>> TimeParts.fit(np.arange(9.0) * 365 * DAY, None).parts
+        ('trend',)
         """
         known = moments[~np.isnan(moments)]
         if known.size == 0:
@@ -86,10 +94,12 @@ class TimeParts:
     def _varying(self, known: Floats) -> list[str]:
         local = self.local(known)
         n_days = float(local.max() - local.min()) / DAY
+        days = np.unique(np.floor(local / DAY))
+        step = float(np.median(np.diff(days))) if len(days) > 1 else 0.0
         varies = {
             HOUR: np.ptp(local % DAY) > 0,
-            WEEKDAY: np.ptp(weekday(local)) > 0,
-            DAY_OF_YEAR: True,
+            WEEKDAY: np.ptp(weekday(local)) > 0 and step <= MAX_STEP[WEEKDAY],
+            DAY_OF_YEAR: step <= MAX_STEP[DAY_OF_YEAR],
         }
         parts = [part for part in (HOUR, WEEKDAY, DAY_OF_YEAR) if varies[part] and n_days >= MIN_DAYS[part]]
         if DAY_OF_YEAR not in parts or n_days >= MIN_YEARS_OF_TREND * YEAR:

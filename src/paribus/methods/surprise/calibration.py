@@ -21,6 +21,8 @@ MAX_LEVEL = 5.0
 STEPS_PER_NAT = 51.0
 # The mean evidence around a row varies by chance. Up to this many times the usual one, it is the usual one.
 CHANCE = 1.25
+# The usual mean evidence counts as much as that in so many leaves of a row.
+PRIOR_LEAVES = 25
 NO_LIMIT = 1e200
 
 
@@ -87,7 +89,9 @@ class CellCalibration:
     overall: TailMap
     """What raw evidence is worth, wherever the row is."""
     usual: float
-    """The mean evidence around the median row."""
+    """The mean evidence around a usual row."""
+    trust: float
+    """How much the mean evidence around a row counts, beside the usual one: the more leaves it has, the more."""
     final: TailMap
     """What evidence is worth as a multiple of how hard the surroundings are."""
     levels: npt.NDArray[np.uint8] = field(repr=False)
@@ -95,7 +99,8 @@ class CellCalibration:
 
     def factors(self, around: Floats) -> Floats:
         """How many times as hard as usual values are to predict, from the mean evidence around them; at least 1."""
-        return np.asarray(np.maximum(around / self.usual / CHANCE, 1.0))
+        relative = 1.0 + self.trust * (around / self.usual - 1.0)
+        return np.asarray(np.maximum(relative / CHANCE, 1.0))
 
     def __call__(self, raw: Floats, around: Floats) -> Floats:
         """The evidence of values; NaN where one is missing."""

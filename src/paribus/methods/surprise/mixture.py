@@ -21,7 +21,14 @@ from paribus._core import (
     second_means,
 )
 from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
-from paribus.methods.surprise.calibration import NO_LIMIT, STEPS_PER_NAT, CellCalibration, TailMap, evidence_levels
+from paribus.methods.surprise.calibration import (
+    NO_LIMIT,
+    PRIOR_LEAVES,
+    STEPS_PER_NAT,
+    CellCalibration,
+    TailMap,
+    evidence_levels,
+)
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
 from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
 from paribus.methods.surprise.trend import Leverage, fit_trend
@@ -149,7 +156,7 @@ class ConditionalColumn:
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
-        calibration, around = self._calibrate(asked, raw, known)
+        calibration, around = self._calibrate(asked, raw, known, settings.n_pairs)
         self._learned = Learned(
             shares,
             usual,
@@ -163,7 +170,7 @@ class ConditionalColumn:
             view.forest.release()
         return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around)), None
 
-    def _calibrate(self, asked: Asked, raw: Floats, known: Positions) -> tuple[CellCalibration, Floats]:
+    def _calibrate(self, asked: Asked, raw: Floats, known: Positions, n_pairs: int) -> tuple[CellCalibration, Floats]:
         """Learns what evidence is worth. Returns also the mean evidence around each fitted row."""
         overall = TailMap.fit(raw, NO_LIMIT)
         evidence = overall(raw)
@@ -174,7 +181,8 @@ class ConditionalColumn:
         around = second_means(forests, asked.rows, asked.fitted, asked.n_threads) / STEPS_PER_NAT
         # Where most values are one and the same, the median row is easier than usual.
         usual = max(float(np.median(around[known])), float(around[known].mean()), MIN_USUAL)
-        calibration = CellCalibration(overall, usual, overall, levels)
+        n_leaves = n_pairs * len(self._views)
+        calibration = CellCalibration(overall, usual, n_leaves / (n_leaves + PRIOR_LEAVES), overall, levels)
         final = TailMap.fit(evidence / calibration.factors(around), float(np.log(len(known))))
         return replace(calibration, final=final), around
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
+from paribus._common.workers import Workers
 from paribus._core import FeatureTable, RowIndex, reference_rows
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.categories import CategoricalColumn, Categories
@@ -18,8 +20,9 @@ from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_bl
 from paribus.methods.surprise.mixture import ConditionalColumn, find_support
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
+from paribus.methods.surprise.tasks import ColumnTask, FitData, fit_column, make_column
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
-from paribus.methods.surprise.views import Asked, WholeColumn, find_originals
+from paribus.methods.surprise.views import Asked, ForestSettings, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable, RowNumbers
 from paribus.tables.row_hash import row_keys
 
@@ -31,6 +34,8 @@ MAX_P_GIVEN_ALL = 0.02
 
 
 AnyColumn: TypeAlias = ConditionalColumn | CategoricalColumn
+FitResult: TypeAlias = tuple[Floats, Floats, tuple[Floats, Floats] | None]
+"""Evidence, surprises, and both to learn from if they differ."""
 
 
 class SurpriseModel:
@@ -96,15 +101,15 @@ class SurpriseModel:
         self._verdict: Verdict | None = None
 
     def _column(self, feature: int, features: npt.NDArray[np.uint16]) -> AnyColumn:
-        summary, column = self._summaries[feature], self._n_contextual + feature
-        if isinstance(summary, Categories):
-            return CategoricalColumn(self._rows, column, summary, features)
-        return ConditionalColumn(self._rows, column, *summary, features)
+        return make_column(self._rows, self._n_contextual + feature, self._summaries[feature], features)
 
-    def fit(self, n_threads: int, tick: Callable[[int], object] | None = None) -> tuple[SurpriseState, Judged]:
+    def fit(
+        self, n_threads: int, tick: Callable[[int], object] | None = None, workers: Workers | None = None
+    ) -> tuple[SurpriseState, Judged]:
         """Learns from the table. Returns what to keep, and what is said of its rows.
 
-        `tick` is called with the number of rows that would be done.
+        `tick` is called with the number of rows that would be done. With workers, columns are fitted there, with the
+        same result.
         """
         n_rows, n_columns = len(self._rows), len(self._columns)
         asked = Asked(self._rows, self._index.find_all(), n_threads)
@@ -113,19 +118,23 @@ class SurpriseModel:
         table = FeatureTable(self._rows, self._categorical)
         evidence, surprises = np.empty((n_rows, n_columns)), np.empty((n_rows, n_columns))
         spread: dict[int, tuple[Floats, Floats]] = {}
-        sample_of = []
-        for place, column in enumerate(self._columns):
+        all_settings = [self._settings.of_forest(len(column.features)) for column in self._columns]
+        sample_of = [
+            draws.of(self._rows[:, self._n_contextual + place % self._n_behavioral], settings)
+            for place, settings in enumerate(all_settings)
+        ]
 
-            def report(share: float, place: int = place) -> None:
-                if tick is not None:
-                    tick(int(n_rows * (place + share) / n_columns))
+        def report(place: int, share: float) -> None:
+            if tick is not None:
+                tick(int(n_rows * (place + share) / n_columns))
 
-            settings = self._settings.of_forest(len(column.features))
-            sample_of.append(draws.of(self._rows[:, self._n_contextual + place % self._n_behavioral], settings))
-            samples = draws.drawn[sample_of[-1]]
-            evidence[:, place], surprises[:, place], to_learn = column.fit(
-                table, samples, asked, self._categorical, settings, self._seed(place), report
-            )
+        fitted = (
+            self._fit_here(table, draws, sample_of, asked, all_settings, report)
+            if workers is None
+            else self._fit_elsewhere(workers, table, draws, sample_of, asked, all_settings, report)
+        )
+        for place, (its_evidence, its_surprises, to_learn) in enumerate(fitted):
+            evidence[:, place], surprises[:, place] = its_evidence, its_surprises
             if to_learn is not None:
                 spread[place] = to_learn
         if tick is not None:
@@ -145,6 +154,53 @@ class SurpriseModel:
             self._settings, n_rows, self._others, learned, self._verdict, self._ranges, self._summaries, forests
         )
         return state, self._judged(cells, self._table.places)
+
+    def _fit_here(
+        self,
+        table: FeatureTable,
+        draws: SampleDraws,
+        sample_of: list[int],
+        asked: Asked,
+        all_settings: list[ForestSettings],
+        report: Callable[[int, float], None],
+    ) -> Iterator[FitResult]:
+        """Fits one column after the other."""
+        for place, (column, which, settings) in enumerate(zip(self._columns, sample_of, all_settings, strict=True)):
+            yield column.fit(
+                table,
+                draws.drawn[which],
+                asked,
+                self._categorical,
+                settings,
+                self._seed(place),
+                partial(report, place),
+            )
+
+    def _fit_elsewhere(
+        self,
+        workers: Workers,
+        table: FeatureTable,
+        draws: SampleDraws,
+        sample_of: list[int],
+        asked: Asked,
+        all_settings: list[ForestSettings],
+        report: Callable[[int, float], None],
+    ) -> Iterator[FitResult]:
+        """Has workers fit the columns, and takes over what they learned."""
+        stored = [samples.arrays() for samples in draws.drawn]
+        data = FitData(self._rows, asked.fitted, self._categorical, stored)
+        tasks = []
+        for place, column in enumerate(self._columns):
+            feature = place % self._n_behavioral
+            number, summary = self._n_contextual + feature, self._summaries[feature]
+            tasks.append(
+                ColumnTask(number, summary, column.features, sample_of[place], all_settings[place], self._seed(place))
+            )
+        kinds = table.kinds()
+        for place, (column, fitted) in enumerate(zip(self._columns, workers.run(fit_column, data, tasks), strict=True)):
+            column.recall(fitted.learned, kinds, draws.drawn[sample_of[place]], fitted.packed)
+            report(place, 1.0)
+            yield fitted.evidence, fitted.surprises, fitted.to_learn
 
     def _blocks(self) -> Positions | None:
         """Blocks of time, of which a tree knows all rows or none; None if there are no moments."""

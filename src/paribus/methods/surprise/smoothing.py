@@ -83,7 +83,7 @@ def choose_smoothing(values: Floats, atoms: list[Floats], column: Floats) -> Col
     """
     resolution = find_resolution(column)
     best: tuple[float, ColumnSmoothing] | None = None
-    for shape in _shapes(column):
+    for shape in _shapes(column, resolution):
         at, slopes = shape.transformed(values), shape.slopes(values)
         transformed = [shape.transformed(each) for each in atoms]
         deviations = [np.abs(each - each.mean(axis=1, keepdims=True)).mean(axis=1) for each in transformed]
@@ -120,14 +120,15 @@ def find_resolution(column: Floats) -> float:
     return float(np.median(gaps) if len(distinct) < 30 else np.quantile(gaps, 0.1))
 
 
-def _shapes(column: Floats) -> list[ColumnShape]:
+def _shapes(column: Floats, resolution: float) -> list[ColumnShape]:
     """The scales to try: as it is, and two that pull far values in."""
     lower, upper = np.percentile(column, [25.0, 75.0])
     deviation = float(upper - lower) / 1.35 or float(np.std(column)) or 1.0
     shapes = [ColumnShape(), ColumnShape("asinh", float(np.median(column)), ASINH_UNIT * deviation)]
     positive = column[column > 0]
     if len(positive) > 0.5 * len(column) and np.quantile(column, 0.001) >= 0:
-        shapes.append(ColumnShape("log", 0.0, LOG_UNIT * float(np.median(positive))))
+        # Of counts, the logarithm of one more: with a smaller unit, 0 would be farther from 1 than 1 is from 100.
+        shapes.append(ColumnShape("log", 0.0, max(LOG_UNIT * float(np.median(positive)), resolution)))
     return shapes
 
 

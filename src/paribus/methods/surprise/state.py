@@ -220,6 +220,7 @@ def _pack_calibration(calibration: CellCalibration) -> dict[str, Any]:
     return {
         "overall": _pack_tail(calibration.overall),
         "usual": calibration.usual,
+        "trust": calibration.trust,
         "final": _pack_tail(calibration.final),
     }
 
@@ -399,7 +400,8 @@ def _unpack_learned(
 def _unpack_calibration(part: Fields, arrays: StoredArrays, place: int, n_rows: int) -> CellCalibration:
     levels = array_of(arrays, f"levels_{place}", np.uint8, (n_rows,))
     overall, final = _unpack_tail(_part(part, "overall")), _unpack_tail(_part(part, "final"))
-    return CellCalibration(overall, _above_zero(part, "usual"), final, levels)
+    trust = part.get("trust", lambda value: is_finite(value) and 0 <= value <= 1)
+    return CellCalibration(overall, _above_zero(part, "usual"), float(trust), final, levels)
 
 
 def _unpack_smoothing(part: Fields, n_views: int) -> ColumnSmoothing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,9 @@ RIDGE = 1.0
 NORMAL_MAD = 1.4826
 # A row with more say in its own prediction than this is not left out any further.
 MAX_LEVERAGE = 0.9
+
+# The number of threads is that of the whole process: a fit that ends must not raise it for one that goes on.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) 
     used = known[:MAX_ROWS]
     some = rows[used]
     design = _Design(some, categorical)
-    with threadpool_limits(1):
+    with _ONE_AT_A_TIME, threadpool_limits(1):
         # One thread: sums must not depend on the number of cores.
         matrix = design.matrix(some)
         inverse, coefficients, counts = _huber(matrix, target[used])

@@ -106,9 +106,9 @@ class Anomaly:
     rarity: str
     """How many ordinary rows are as unusual, in words."""
     kind: str | None
-    """What is strange, as the method calls it."""
+    """The kind of verdict, as the method calls it."""
     kind_words: str
-    """What is strange, in words; empty if the method does not tell kinds apart."""
+    """The kind of verdict in words; empty if the method has no kinds."""
     group: int
     """The number of the group; 0 for none."""
     warnings: tuple[str, ...]

@@ -112,6 +112,8 @@ def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence
     scores = results.rows.scores[~np.isnan(results.rows.scores)]
     n_rows, n_scored = results.n_rows, len(scores)
     n_flagged = results.n_flagged
+    if (whole := results.rows.whole) is not None:
+        n_rows, n_scored, n_flagged = whole.n_rows, whole.n_scored, whole.n_flagged
     leads = Counter(leading)
     names = [plain(name, MAX_NAME_LENGTH) for name in view.behavior_names]
     n_missing = int(np.isnan(results.rows.context).sum() + np.isnan(results.rows.behavior).sum())

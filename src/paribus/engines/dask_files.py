@@ -1,0 +1,39 @@
+"""Files on the workers of a Dask cluster, also on those that start later."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Any
+
+from distributed import WorkerPlugin
+
+
+class FilePlugin(WorkerPlugin):  # type: ignore[misc]
+    """Writes a file into the folder of each worker.
+
+    Parameters
+    ----------
+    file_name : str
+        The name of the file.
+    data : bytes
+        What it holds.
+    """
+
+    def __init__(self, file_name: str, data: bytes) -> None:
+        self.name = file_name
+        """By which Dask knows that a worker has it."""
+        self._data = data
+
+    def setup(self, worker: Any) -> None:
+        """Writes the file, unless it is there."""
+        path = os.path.join(worker.local_directory, self.name)
+        if not os.path.exists(path):
+            with open(path + ".part", "wb") as file:
+                file.write(self._data)
+            os.replace(path + ".part", path)
+
+    def teardown(self, worker: Any) -> None:
+        """Removes the file. Who has it mapped keeps what was mapped."""
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(worker.local_directory, self.name))

@@ -1,0 +1,84 @@
+"""What an engine can do: all that a fit, scores and lists need of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+
+class SharedFile(Protocol):
+    """A file that every worker has."""
+
+    def path(self) -> str:
+        """Where it is, on the worker that asks."""
+
+
+class Engine(Protocol):
+    """An adapter of an engine. Batches are tables of any kind that `Table` reads."""
+
+    @property
+    def name(self) -> str:
+        """The name of the engine in messages."""
+
+    @property
+    def module(self) -> str:
+        """The public module for frames of this engine."""
+
+    @property
+    def n_slots(self) -> int:
+        """The number of tasks that run at the same time."""
+
+    @property
+    def threads_per_task(self) -> int:
+        """The number of threads that a task may use."""
+
+    def check(self) -> None:
+        """Raises an error if the workers cannot do what is asked of them."""
+
+    def names(self, frame: Any) -> list[str]:
+        """The names of the columns."""
+
+    def select(self, frame: Any, names: Sequence[str]) -> Any:
+        """Some of the columns."""
+
+    def empty(self, frame: Any) -> Any:
+        """A batch of the frame without rows."""
+
+    def n_rows(self, frame: Any) -> int:
+        """The number of rows."""
+
+    def in_parts(self, frame: Any, most: int) -> tuple[Any, int]:
+        """The frame in no more than so many partitions, without a shuffle, and how many there are at most."""
+
+    def gather(self, frame: Any, work: Callable[[Iterator[Any]], Any]) -> Iterator[Any]:
+        """Does work on the batches of each partition, and brings the results here in the order of partitions."""
+
+    def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Does each task on a worker, and brings the results here in the order of tasks."""
+
+    def share(self, path: str) -> SharedFile:
+        """Brings a file to all workers, also to those that start later. It must stay where it is."""
+
+    def release(self, shared: SharedFile) -> None:
+        """Lets workers forget a file that no task needs any more, if the engine can."""
+
+    def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
+        """A lazy frame of what work makes of each batch: columns that are kept, and new ones of numbers and text.
+
+        `result` is what it makes of a batch without rows.
+        """
+
+    def highest(
+        self, frame: Any, n: int, by: Sequence[str], counted: Callable[[Any], dict[str, Any]]
+    ) -> tuple[Any, dict[str, int]]:
+        """The rows with the highest values in some columns, in descending order, as a table here.
+
+        And by name, the number of rows for which a condition on columns of the frame holds.
+        """
+
+    def cached(self, frame: Any) -> AbstractContextManager[Any]:
+        """The frame, computed once however often it is used."""
+
+    def write(self, frame: Any, path: str) -> None:
+        """Writes a frame to a folder of Parquet files."""

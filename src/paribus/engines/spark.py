@@ -1,0 +1,260 @@
+"""Spark: batches of rows by mapInArrow, files by SparkContext.addFile."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+from paribus.engines.checks import PACKAGES, check_versions, own_versions
+from paribus.engines.interface import SharedFile
+
+# Results of tasks come in rows of so many bytes, and all at once if they are no more than this in all.
+PART_SIZE = 4 * 2**20
+MAX_AT_ONCE = 64 * 2**20
+RESULT_SCHEMA = "place int, part int, data binary"
+
+
+@dataclass(frozen=True)
+class SparkFile:
+    """A file that executors fetch when they first need it."""
+
+    name: str
+
+    def path(self) -> str:
+        """Where it is, on the executor that asks."""
+        from pyspark import SparkFiles
+
+        return str(SparkFiles.get(self.name))
+
+
+class SparkEngine:
+    """Adapts a Spark session.
+
+    Parameters
+    ----------
+    session : SparkSession
+        The session.
+    """
+
+    name = "Spark"
+    module = "paribus.spark"
+    _checked: ClassVar[set[str]] = set()
+    """The applications whose executors have been checked."""
+
+    def __init__(self, session: Any) -> None:
+        if type(session).__module__.startswith("pyspark.sql.connect"):
+            raise ValueError(
+                "this is a session of Spark Connect, which cannot send a model to its executors: use a classic session "
+                "(on Databricks, a cluster with dedicated access)"
+            )
+        self._session = session
+        self._context = session.sparkContext
+
+    @property
+    def n_slots(self) -> int:
+        """The number of tasks that run at the same time."""
+        return int(self._context.defaultParallelism)
+
+    @property
+    def threads_per_task(self) -> int:
+        """The number of threads that a task may use."""
+        return int(self._context.getConf().get("spark.task.cpus", "1"))
+
+    def check(self) -> None:
+        """Raises an error if executors lack a package. They are asked once per application."""
+        application = str(self._context.applicationId)
+        if application in self._checked:
+            return
+        rows = self._session.range(0, self.n_slots, 1, self.n_slots).mapInArrow(make_probe(PACKAGES), "found string")
+        own = own_versions()
+        with explained():
+            answers = {row[0] for row in rows.collect()}
+        for answer in sorted(answers):
+            found = dict(each.split("=", 1) for each in answer.split(" "))
+            check_versions({name: value or None for name, value in found.items()}, own, "the Spark executors")
+        self._checked.add(application)
+
+    def names(self, frame: Any) -> list[str]:
+        """The names of the columns."""
+        return list(frame.columns)
+
+    def select(self, frame: Any, names: Sequence[str]) -> Any:
+        """Some of the columns."""
+        return frame.select(*(_quoted(name) for name in names))
+
+    def empty(self, frame: Any) -> Any:
+        """A batch of the frame without rows."""
+        return frame.limit(0).toArrow()
+
+    def n_rows(self, frame: Any) -> int:
+        """The number of rows."""
+        with explained():
+            return int(frame.count())
+
+    def in_parts(self, frame: Any, most: int) -> tuple[Any, int]:
+        """The frame in no more than so many partitions; to count them could mean to compute it."""
+        return frame.coalesce(most), most
+
+    def gather(self, frame: Any, work: Callable[[Iterator[Any]], Any]) -> Iterator[Any]:
+        """Does work on the batches of each partition."""
+
+        def mapped(batches: Iterator[Any]) -> Iterator[Any]:
+            return in_rows(work(batches))
+
+        return self._collect(frame.mapInArrow(mapped, RESULT_SCHEMA))
+
+    def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+        """Does each task on an executor."""
+
+        def mapped(batches: Iterator[Any]) -> Iterator[Any]:
+            for batch in batches:
+                for place in batch.column(0).to_pylist():
+                    yield from in_rows(work(tasks[place]))
+
+        return self._collect(self._session.range(0, len(tasks), 1, len(tasks)).mapInArrow(mapped, RESULT_SCHEMA))
+
+    def share(self, path: str) -> SharedFile:
+        """Lets executors fetch a file."""
+        self._context.addFile(path)
+        return SparkFile(os.path.basename(path))
+
+    def release(self, shared: SharedFile) -> None:
+        """Does nothing: an executor that starts later fetches all files of the session, so they must stay."""
+
+    def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
+        """A lazy frame of what work makes of each batch."""
+        types = import_module("pyspark.sql.types")
+        own = {field.name: field for field in frame.schema.fields}
+        new = [
+            types.StructField(
+                each.name, types.DoubleType() if str(each.type) == "double" else _text_or_whole(each.type, types)
+            )
+            for each in result.schema
+            if each.name not in kept
+        ]
+        schema = types.StructType([*(own[name] for name in kept), *new])
+
+        def mapped(batches: Iterator[Any]) -> Iterator[Any]:
+            for batch in batches:
+                yield work(batch)
+
+        return frame.mapInArrow(mapped, schema)
+
+    def highest(
+        self, frame: Any, n: int, by: Sequence[str], counted: Callable[[Any], dict[str, Any]]
+    ) -> tuple[Any, dict[str, int]]:
+        """The rows with the highest values in some columns, and the number of rows for which conditions hold."""
+        functions = import_module("pyspark.sql.functions")
+        with self.cached(frame) as rows:
+            wanted = counted(rows)
+            sums = [functions.sum(each.cast("long")).alias(name) for name, each in wanted.items()]
+            with explained():
+                row = rows.agg(*sums).collect()[0]
+                table = rows.orderBy(*(rows[_quoted(name)].desc_nulls_last() for name in by)).limit(n).toArrow()
+        return table, {name: int(row[name] or 0) for name in wanted}
+
+    @contextmanager
+    def cached(self, frame: Any) -> Iterator[Any]:
+        """The frame, computed once however often it is used."""
+        frame = frame.persist(import_module("pyspark").StorageLevel.DISK_ONLY)
+        try:
+            yield frame
+        finally:
+            frame.unpersist()
+
+    def write(self, frame: Any, path: str) -> None:
+        """Writes a frame to a folder of Parquet files."""
+        with explained():
+            frame.write.parquet(path)
+
+    def _collect(self, results: Any) -> Iterator[Any]:
+        """The results of tasks, each in one or more rows. They are computed at once, and come here one by one."""
+        functions = import_module("pyspark.sql.functions")
+        with self.cached(results) as found, explained():
+            size = found.agg(functions.sum(functions.length("data"))).collect()[0][0] or 0
+            rows = found.collect() if size <= MAX_AT_ONCE else found.toLocalIterator()
+            parts: list[bytes] = []
+            for row in rows:
+                parts.append(bytes(row["data"]))
+                if row["part"] < 0:
+                    yield pickle.loads(b"".join(parts))
+                    parts = []
+
+
+def in_rows(result: Any) -> Iterator[Any]:
+    """A result in rows of no more than a few megabytes; the last part is marked by a negative number."""
+    import pyarrow
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    place = 0 if context is None else context.partitionId()
+    data = pickle.dumps(result, protocol=5)
+    begins = range(0, len(data), PART_SIZE)
+    for part, begin in enumerate(begins):
+        number = -1 if part == len(begins) - 1 else part
+        yield pyarrow.RecordBatch.from_arrays(
+            [
+                pyarrow.array([place], pyarrow.int32()),
+                pyarrow.array([number], pyarrow.int32()),
+                pyarrow.array([data[begin : begin + PART_SIZE]], pyarrow.binary()),
+            ],
+            names=["place", "part", "data"],
+        )
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turns an error of an executor's Python into one sentence: the last line of its traceback."""
+    errors = import_module("pyspark.errors")
+    try:
+        yield
+    except errors.PythonException as error:
+        raise ValueError(f"a task failed on a Spark executor: {last_line(str(error))}") from None
+
+
+def last_line(text: str) -> str:
+    r"""What a traceback says went wrong.
+
+    >>> last_line("boom: Traceback (most recent call last):\n  File 'a.py', line 3\nValueError: no x\n\n\tat org")
+    'no x'
+    """
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(("\t", "JVM stacktrace"))]
+    errors = [line for line in lines if not line.startswith(" ") and "Traceback (most" not in line]
+    found = errors[-1] if errors else lines[-1]
+    kind, colon, message = found.partition(": ")
+    return message if colon and kind.replace(".", "").isidentifier() else found
+
+
+def make_probe(packages: Sequence[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A function that says which packages there are. It is sent as code, since executors may not have paribus."""
+
+    def probe(batches: Iterator[Any]) -> Iterator[Any]:
+        from importlib.metadata import PackageNotFoundError, version
+        from importlib.util import find_spec
+
+        import pyarrow
+
+        for _ in batches:
+            pass
+        found = []
+        for name in packages:
+            try:
+                found.append(f"{name}={version(name)}")
+            except PackageNotFoundError:
+                found.append(f"{name}={'' if find_spec(name) is None else '?'}")
+        yield pyarrow.RecordBatch.from_arrays([pyarrow.array([" ".join(found)])], names=["found"])
+
+    return probe
+
+
+def _text_or_whole(kind: Any, types: Any) -> Any:
+    return types.LongType() if str(kind) == "int64" else types.StringType()
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

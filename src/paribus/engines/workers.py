@@ -1,0 +1,80 @@
+"""Work on the workers of an engine that needs more than a task can carry: it is in a file that every worker has."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from paribus.engines.interface import Engine, SharedFile
+from paribus.engines.payload import read_payload, write_payload
+
+MAX_SHARED_BYTES = 4 * 2**30
+"""Files that are sent to every worker are no larger."""
+_CHUNK = 2**20
+
+
+@dataclass(frozen=True)
+class SharedWork:
+    """Work with an object that every worker has."""
+
+    work: Callable[[Any, Any, int], Any]
+    shared: SharedFile
+    n_threads: int
+
+    def __call__(self, task: Any) -> Any:
+        """Does a task."""
+        return self.work(read_payload(self.shared.path()), task, self.n_threads)
+
+
+@dataclass(frozen=True)
+class EngineWorkers:
+    """The workers of an engine, for a method that can split a fit into tasks."""
+
+    engine: Engine
+
+    @property
+    def n_slots(self) -> int:
+        """The number of tasks that run at the same time."""
+        return self.engine.n_slots
+
+    def run(self, work: Callable[[Any, Any, int], Any], shared: Any, tasks: Sequence[Any]) -> Iterator[Any]:
+        """Calls `work(shared, task, n_threads)` for each task on some worker; the results in the order of tasks."""
+        path = os.path.join(shared_folder(), "payload")
+        write_payload(path, shared)
+        handle = self.engine.share(as_shared(path, "payload"))
+        try:
+            yield from self.engine.run(SharedWork(work, handle, self.engine.threads_per_task), tasks)
+        finally:
+            self.engine.release(handle)
+
+
+@lru_cache(maxsize=1)
+def shared_folder() -> str:
+    """A folder for files that workers fetch, which is there until this process ends: workers may start later."""
+    folder = tempfile.mkdtemp(prefix="paribus-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def as_shared(path: str, what: str) -> str:
+    """Moves a file to a name that depends on what it holds, so that it is sent only once, and returns its path."""
+    size = os.path.getsize(path)
+    if size > MAX_SHARED_BYTES:
+        raise ValueError(
+            f"the fitted rows take {size / 2**30:.1f} GB, and no more than {MAX_SHARED_BYTES // 2**30} GB are sent to "
+            "each worker: fit to fewer rows, with n_rows=..."
+        )
+    digest = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    named = os.path.join(shared_folder(), f"paribus-{what}-{digest.hexdigest()}")
+    os.replace(path, named)
+    return named

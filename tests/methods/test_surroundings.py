@@ -1,0 +1,90 @@
+"""Tests of what evidence is worth: gross values, and rows whose surroundings are hard to predict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paribus import ConditionalSurprise
+from paribus.methods.surprise.calibration import NO_LIMIT, CellCalibration, TailMap
+from paribus.methods.surprise.tails import ColumnTails
+
+
+@given(
+    seed=st.integers(0, 1000),
+    n=st.sampled_from([5, 50, 2000]),
+    unit=st.sampled_from([1e-9, 1.0, 1e12]),
+    shift=st.sampled_from([0.0, -3.0, 1e3]),
+)
+def test_gross_values_do_not_depend_on_units_and_grow_with_the_distance(
+    seed: int, n: int, unit: float, shift: float
+) -> None:
+    """Tests that the tails of a column are the same in other units, and never fall with the distance."""
+    random = np.random.default_rng(seed)
+    values = random.normal(size=n)
+    asked = np.array([-1e6, -100.0, -10.0, 0.0, 10.0, 100.0, 1e6, np.nan])
+    found = ColumnTails.of(values).evidence(asked)
+    same = ColumnTails.of((values + shift) * unit).evidence((asked + shift) * unit)
+    np.testing.assert_allclose(same, found, rtol=1e-6, atol=1e-6)
+    assert found[3] == found[7] == 0.0
+    assert (np.diff(found[:4]) <= 0).all()
+    assert (np.diff(found[3:7]) >= 0).all()
+
+
+@pytest.mark.parametrize("degrees", [2, 3, 30])
+def test_columns_without_gross_values_hardly_have_any(degrees: int) -> None:
+    """Tests that of heavy-tailed columns fewer than 1 in 10 has a value that is taken to be gross."""
+    random = np.random.default_rng(degrees)
+    columns = random.standard_t(degrees, size=(100, 2000))
+    assert sum(bool((ColumnTails.of(each).evidence(each) > 0).any()) for each in columns) < 10
+
+
+def test_constant_and_nearly_constant_columns_have_tails() -> None:
+    """Tests that nothing is gross where nothing varies, and that a side without values is as wide as the other."""
+    assert not ColumnTails.of(np.zeros(100)).evidence(np.array([0.0, 5.0, -1e9])).any()
+    visibility = ColumnTails.of(np.append(np.full(900, 10.0), np.linspace(0, 10, 100)))
+    assert visibility.evidence(np.array([11.0, 1000.0])).tolist()[0] == 0.0
+    assert visibility.evidence(np.array([1e9]))[0] > 20
+
+
+def test_a_gross_value_is_on_top_whatever_else_is_in_the_row() -> None:
+    """Tests a wind of 1,048 among skewed winds: first by far, among rows that are strange in all other columns."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=1500)
+    table = pd.DataFrame({"x": x, "wind": random.gamma(2.0, 5.0, size=1500)})
+    table = table.join(pd.DataFrame({f"y{i}": x + 0.2 * random.normal(size=1500) for i in range(3)}))
+    table.loc[10:19, ["y0", "y1", "y2"]] += 0.7
+    table.loc[700, "wind"] = 1048.0
+    detector = ConditionalSurprise(["x"], ["wind", "y0", "y1", "y2"], n_trees=16).fit(table)
+    highest = np.sort(detector.anomaly_scores_)
+    assert detector.anomaly_scores_.argmax() == 700
+    assert highest[-1] > highest[-2] + 0.5
+    assert detector.cell_p_values_[700].argmin() == 0
+    assert detector.cell_p_values_[700, 0] < 1e-5
+    assert detector.kinds_[700] == "value"
+
+
+def test_rows_in_difficult_surroundings_are_not_all_flagged() -> None:
+    """Tests a region in which a narrow relation between two columns breaks: its rows are as ordinary as others."""
+    random = np.random.default_rng(1)
+    n = 2000
+    x = random.uniform(0, 1, size=n)
+    erratic = x > 0.95
+    noise = np.where(erratic, 1.0, 0.02) * random.normal(size=n)
+    table = pd.DataFrame({"x": x, "a": random.normal(size=n)})
+    table["b"] = table["a"] + noise
+    detector = ConditionalSurprise(["x"], ["a", "b"], n_trees=32).fit(table)
+    assert (detector.labels_[erratic] == -1).mean() < 0.05
+
+
+def test_evidence_is_divided_by_how_much_harder_than_usual_the_surroundings_are() -> None:
+    """Tests the ratio: 1 up to a quarter above the usual, and less far from it with fewer leaves."""
+    line = TailMap(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 1.0, NO_LIMIT)
+    sure = CellCalibration(line, 1.0, 1.0, line, np.zeros(0, dtype=np.uint8))
+    np.testing.assert_allclose(sure.factors(np.array([0.0, 1.0, 1.25, 2.5, 5.0])), [1.0, 1.0, 1.0, 2.0, 4.0])
+    np.testing.assert_allclose(sure(np.array([8.0, 8.0]), np.array([1.0, 5.0])), [8.0, 2.0])
+    unsure = CellCalibration(line, 1.0, 0.5, line, np.zeros(0, dtype=np.uint8))
+    np.testing.assert_allclose(unsure.factors(np.array([5.0])), [2.4])
