@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from paribus._common import scratch
 from paribus._common.atomic_files import atomic_write, check_writable
 from paribus._common.scratch import Scratch, scratch_folder
 
@@ -98,7 +97,7 @@ def test_a_folder_that_was_taken_for_a_stray_one_is_made_again(tmp_path: Path, m
         if len(made) == 1:
             os.rmdir(path)
 
-    monkeypatch.setattr(scratch.os, "mkdir", make_and_lose)
+    monkeypatch.setattr(os, "mkdir", make_and_lose)
     found = Scratch(tmp_path)
     assert found.create() == made[1]
     found.remove()

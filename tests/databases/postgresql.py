@@ -47,7 +47,7 @@ def server(programs: Path) -> Iterator[str]:
     try:
         subprocess.run([programs / "initdb", "-D", data, "-U", USER, *settings], check=True, **quiet)
         options = ["listen_addresses=", f"unix_socket_directories={place}", "fsync=off", "timezone=America/New_York"]
-        command = [programs / "postgres", "-D", data, *(part for each in options for part in ("-c", each))]
+        command = [str(programs / "postgres"), "-D", str(data), *(part for each in options for part in ("-c", each))]
         process = subprocess.Popen(command, **quiet)
         address = f"postgresql+psycopg://{USER}:{PASSWORD.replace(' ', '%20')}@/{{}}?host={place}"
         _wait_for(address.format("postgres"))

@@ -13,12 +13,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-try:
-    import fcntl
-except ModuleNotFoundError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+# Windows has no such locks: nothing is removed there.
+fcntl: Any = import_module("fcntl") if find_spec("fcntl") is not None else None
 
 PREFIX, SUFFIX = "paribus-", ".part"
 LOCK = "lock"
