@@ -11,7 +11,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from paribus import QCAD, ConditionalSurprise, datasets
+from paribus import QCAD, ConditionalSurprise, Monitor, datasets
 from paribus.pictures.matplotlib import QuantileCurvesDisplay, ScoreMapDisplay
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -81,6 +81,24 @@ def draw_football() -> None:
     save(pereira.plot_context(), "football-context")
 
 
+def draw_stream() -> None:
+    """Draws a stream with an odd row, shifted circumstances, and a change of the law."""
+    random = np.random.default_rng(0)
+
+    def rows(n: int, low: float = 0.0, shift: float = 0.0) -> dict[str, Any]:
+        hour, heat = random.integers(0, 24, n), random.uniform(low, 1.0, n)
+        load = 40 + 10 * np.sin(hour / 4) + 15 * heat + random.normal(size=n)
+        return {"hour": hour, "heat": heat, "load": load + shift}
+
+    detector = ConditionalSurprise(["hour", "heat"], ["load"], n_trees=16, random_state=0).fit(rows(1500))
+    monitor = Monitor(detector, learn=False)
+    usual = rows(700)
+    usual["load"][400] = 120.0
+    for part in (usual, rows(500, low=0.5), rows(400, low=0.5, shift=0.8)):
+        monitor.update_many(part)
+    save(monitor.plot(), "stream-timeline")
+
+
 def save(display: Any, name: str) -> None:
     """Saves a display as a PNG that is sharp enough for print."""
     display.figure_.savefig(FOLDER / f"{name}.png", dpi=130)
@@ -91,6 +109,7 @@ if __name__ == "__main__":
     with mpl.rc_context():
         draw_idea()
     draw_explanations()
+    draw_stream()
     try:
         draw_football()
     except OSError as error:

@@ -28,6 +28,8 @@ PACKAGES = [
     "baselines",
     "evaluation",
     "io",
+    "stream",
+    "serving",
     "cli",
 ]
 """From the bottom up: a module may import from its own package and from those before it."""
@@ -36,7 +38,7 @@ ENGINE = "paribus._core"
 DOORS = {"paribus", "paribus.__main__", "paribus.spark", "paribus.dask"}
 """What users import or run: these may import anything, and nothing needs to import them."""
 
-LIBRARIES = {"paribus.evaluation.statistics"}
+LIBRARIES = {"paribus.evaluation.statistics", "paribus.stream.river_adapter"}
 """Modules that only users and benchmarks/ import."""
 
 FOREIGN_PRIVATES = {"os._exit", "pool._processes"}
@@ -48,6 +50,7 @@ CPP_FOLDERS: dict[str, set[str]] = {
     "kernels": {"common"},
     "qcad": {"common", "kernels"},
     "surprise": {"common", "kernels"},
+    "stream": set(),
 }
 
 

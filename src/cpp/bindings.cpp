@@ -19,6 +19,7 @@
 #include "kernels/kernel.hpp"
 #include "kernels/path_forest.hpp"
 #include "qcad/qcad_engine.hpp"
+#include "stream/change_tests.hpp"
 #include "surprise/class_shares.hpp"
 #include "surprise/distributions.hpp"
 #include "surprise/evidence.hpp"
@@ -33,6 +34,8 @@ namespace {
 
 template <typename T, std::size_t Dimensions>
 using Input = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <typename T, std::size_t Dimensions>
+using InPlace = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
 template <typename T, std::size_t Dimensions>
 using Output = nb::ndarray<nb::numpy, T, nb::ndim<Dimensions>>;
 
@@ -518,6 +521,11 @@ public:
     Input<std::uint8_t, 1> packed() const { return packed_; }
     const paribus::PackedForest &packed_forest() const { return *forest_; }
     void release() { grown_.reset(); }
+    void hold(std::size_t n_threads) {
+        if (grown_) return;
+        const nb::gil_scoped_release released;
+        grown_ = std::make_shared<paribus::TableForest>(*forest_, n_threads);
+    }
 
     /// From now on the packed form is used, which knows the second target.
     void set_second_target(const Input<std::uint8_t, 1> &values) {
@@ -795,6 +803,59 @@ std::vector<std::string> kernel_names() {
     return names;
 }
 
+Output<std::int64_t, 1> update_change_tests(
+    const Input<std::int64_t, 1> &strides, const Input<double, 1> &shares, const Input<double, 2> &payoffs,
+    double patience, double limit, const InPlace<std::int64_t, 3> &counts, const InPlace<double, 3> &wealth,
+    const InPlace<double, 3> &best, const InPlace<std::int64_t, 3> &begun, const InPlace<double, 2> &n_in_group,
+    const InPlace<double, 2> &recent, const InPlace<std::uint8_t, 1> &is_over, std::int64_t n_before,
+    const Input<double, 2> &levels, const Input<std::int64_t, 1> &cells, const Input<std::int64_t, 2> &groups,
+    const Input<double, 2> &random, std::int64_t number) {
+    const std::size_t n = strides.shape(0), n_rows = levels.shape(0), n_groups = shares.shape(0);
+    const std::size_t n_bets = payoffs.shape(1);
+    const auto is_of_bets = [&](const auto &array) {
+        return array.shape(0) == n && array.shape(1) == n_groups && array.shape(2) == n_bets;
+    };
+    require(is_of_bets(wealth) && is_of_bets(best) && is_of_bets(begun), "wealth, best, begun: [column][group][bet]");
+    require(counts.shape(0) == n && counts.shape(2) >= 1 && n_in_group.shape(0) == n &&
+                n_in_group.shape(1) == n_groups && recent.shape(0) == n && recent.shape(1) >= 1 &&
+                is_over.shape(0) == n,
+            "counts, n_in_group, recent, is_over: one per column");
+    require(payoffs.shape(0) >= 1 && n_bets >= 1, "payoffs: [place][bet]");
+    require(levels.shape(1) == n && random.shape(0) == n_rows && random.shape(1) == n && cells.shape(0) == n_rows &&
+                groups.shape(0) == n_rows && n_before >= 0,
+            "levels, random, cells, groups: one per row");
+    for (std::size_t i = 0; i < n; ++i) require(strides.data()[i] >= 0, "strides: at least 0");
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        require(cells.data()[i] >= 0 && static_cast<std::size_t>(cells.data()[i]) < counts.shape(1), "cells: unknown");
+    }
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        require(groups.data()[i] < static_cast<std::int64_t>(n_groups), "groups: unknown");
+    }
+    auto found = new_array<std::int64_t, 1>({n});
+    paribus::ChangeTests tests = {n,
+                                  counts.shape(1),
+                                  n_groups,
+                                  n_bets,
+                                  counts.shape(2),
+                                  payoffs.shape(0),
+                                  recent.shape(1),
+                                  strides.data(),
+                                  shares.data(),
+                                  payoffs.data(),
+                                  patience,
+                                  limit,
+                                  counts.data(),
+                                  wealth.data(),
+                                  best.data(),
+                                  begun.data(),
+                                  n_in_group.data(),
+                                  recent.data(),
+                                  is_over.data()};
+    tests.update(n_rows, n_before, levels.data(), cells.data(), groups.data(), groups.shape(1), random.data(), number,
+                 found.data());
+    return found;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -874,6 +935,8 @@ NB_MODULE(_core, m) {
              "counts.")
         .def("packed", &Forest::packed, "The forest as bytes.")
         .def("release", &Forest::release, "Keeps the packed form only.")
+        .def("hold", &Forest::hold, "n_threads"_a = 1,
+             "Keeps the form that rows go down fast, for who asks again and again about few rows.")
         .def("set_second_target", &Forest::set_second_target, "values"_a,
              "Something else that is known of the fitted rows, whose mean in the leaves of a row is wanted.")
         .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
@@ -902,6 +965,28 @@ NB_MODULE(_core, m) {
 
     m.def("second_means", &second_means, "forests"_a, "rows"_a, "fitted"_a, "n_threads"_a = 1,
           "progress"_a = nb::none(), "The mean of the second target over the leaves of each row, in all forests.");
+
+    m.def("update_change_tests", &update_change_tests, "strides"_a, "shares"_a, "payoffs"_a, "patience"_a, "limit"_a,
+          "counts"_a, "wealth"_a, "best"_a, "begun"_a, "n_in_group"_a, "recent"_a, "is_over"_a, "n_before"_a,
+          "levels"_a, "cells"_a, "groups"_a, "random"_a, "number"_a,
+          "Tests rows of a stream for changes, one after the other, and updates the tests in place. By column: the row "
+          "that settled a change, or -1.");
+
+    m.def(
+        "splice_forests",
+        [](const Input<std::uint8_t, 1> &older, std::size_t n_dropped, const Input<std::uint8_t, 1> &newer) {
+            for (const auto *each : {&older, &newer}) {
+                require(reinterpret_cast<std::uintptr_t>(each->data()) % alignof(std::uint64_t) == 0,
+                        "forests: aligned");
+            }
+            const std::vector<std::uint8_t> bytes =
+                paribus::PackedForest::splice(older.data(), older.shape(0), n_dropped, newer.data(), newer.shape(0));
+            auto packed = new_array<std::uint8_t, 1>({bytes.size()});
+            std::copy(bytes.begin(), bytes.end(), packed.data());
+            return packed;
+        },
+        "older"_a, "n_dropped"_a, "newer"_a,
+        "A packed forest without its first trees, and with those of another one of the same features at its end.");
 
     m.def("column_quantiles", &column_quantiles, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "levels"_a,
           "n_threads"_a = 1, "The quantiles of the smooth distributions of rows at some levels: [row][level].");

@@ -6,7 +6,16 @@
 
 from __future__ import annotations
 
-__all__ = ["QCAD", "ConditionalSurprise", "__version__", "gower_neighbors", "load", "sample_rows", "suggest_context"]
+__all__ = [
+    "QCAD",
+    "ConditionalSurprise",
+    "Monitor",
+    "__version__",
+    "gower_neighbors",
+    "load",
+    "sample_rows",
+    "suggest_context",
+]
 
 # Nothing is imported here before it is needed, not even `typing`: until the command line has installed its signal
 # handlers, an interrupt shows a traceback.
@@ -19,6 +28,7 @@ if TYPE_CHECKING:
     from paribus.detectors.neighbors import gower_neighbors
     from paribus.detectors.qcad import QCAD
     from paribus.detectors.surprise import ConditionalSurprise
+    from paribus.stream.monitor import Monitor
     from paribus.tables.row_sample import sample_rows
 
     __version__: str
@@ -26,6 +36,7 @@ else:
     # Public names are imported on first use: the command line's help, for example, does not wait for scikit-learn. Type
     # checkers must not see `__getattr__`, because they would accept any name.
     _HOMES = {
+        "Monitor": "paribus.stream.monitor",
         "gower_neighbors": "paribus.detectors.neighbors",
         "load": "paribus.detectors.load",
         "sample_rows": "paribus.tables.row_sample",

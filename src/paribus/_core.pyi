@@ -118,6 +118,11 @@ class Forest:
     def release(self) -> None:
         """Keeps the packed form only."""
 
+    def hold(self, n_threads: int = 1) -> None:
+        """
+        Keeps the form that rows go down fast, for who asks again and again about few rows.
+        """
+
     def set_second_target(self, values: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
         Something else that is known of the fitted rows, whose mean in the leaves of a row is wanted.
@@ -163,6 +168,16 @@ def column_evidence(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float6
 def second_means(forests: Sequence[Forest], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     The mean of the second target over the leaves of each row, in all forests.
+    """
+
+def update_change_tests(strides: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], payoffs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], patience: float, limit: float, counts: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], wealth: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], begun: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], n_in_group: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], recent: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], is_over: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], n_before: int, levels: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], random: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], number: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+    """
+    Tests rows of a stream for changes, one after the other, and updates the tests in place. By column: the row that settled a change, or -1.
+    """
+
+def splice_forests(older: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_dropped: int, newer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """
+    A packed forest without its first trees, and with those of another one of the same features at its end.
     """
 
 def column_quantiles(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:

@@ -308,6 +308,21 @@ def test_packed_and_unpacked_forests_give_the_same_bits(n_values: int | None) ->
     np.testing.assert_array_equal(few, grown)
 
 
+@pytest.mark.parametrize("n_columns", [3, 4])
+def test_new_rows_alone_get_the_same_bits_from_unpacked_forests(n_columns: int) -> None:
+    """Tests rows of which none is fitted, for which half of the trees are unpacked, with and without categories."""
+    columns, categorical, target = make_table(8, 900)
+    # The last column is categorical; nodes of numbers alone are smaller.
+    columns, categorical = columns[:n_columns], categorical[:n_columns]
+    rows, new = np.ascontiguousarray(columns.T), np.full(900, -1)
+    forest = make_forest(columns, categorical, target)
+    grown = forest.surprises(rows, new, target, 0.5, 1.0)
+    forest.release()
+    np.testing.assert_array_equal(forest.surprises(rows, new, target, 0.5, 1.0), grown)
+    few = [forest.surprises(rows[i : i + 1], new[i : i + 1], target[i : i + 1], 0.5, 1.0)[0] for i in range(0, 900, 9)]
+    np.testing.assert_array_equal(few, grown[::9])
+
+
 def stored(columns: Array, categorical: Array, target: Array) -> tuple[Forest, Any]:
     """A forest, and a function that opens other bytes in its place."""
     table = FeatureTable(np.ascontiguousarray(columns.T), categorical)

@@ -25,6 +25,13 @@ void for_each_item(std::size_t n_items, std::size_t n_threads,
         on_tick(0);
         return;
     }
+    if (n_items == 1) {
+        // One row, most often: a thread would take longer to start than the work takes.
+        const std::atomic<bool> never = false;
+        make_worker(never)(0);
+        on_tick(1);
+        return;
+    }
     n_threads = std::clamp<std::size_t>(n_threads, 1, n_items);
     const std::size_t block = std::clamp<std::size_t>(n_items / (8 * n_threads), 1, max_block);
 

@@ -6,7 +6,8 @@
 
 namespace paribus {
 
-/// Does the work for items 0 ... n_items - 1 on up to `n_threads` threads, in blocks of consecutive items.
+/// Does the work for items 0 ... n_items - 1 on up to `n_threads` threads, in blocks of consecutive items; for a single
+/// item on the calling thread.
 ///
 /// @param make_worker called once on each thread; returns the function that does the work for one item on this thread,
 ///                    and may own scratch memory. It is given a flag: once it is set, items may be left unfinished

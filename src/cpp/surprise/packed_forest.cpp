@@ -198,6 +198,52 @@ std::vector<std::uint8_t> PackedForest::pack(const FeatureKinds &kinds, const st
     return bytes;
 }
 
+std::vector<std::uint8_t> PackedForest::splice(const std::uint8_t *older, std::size_t older_size, std::size_t n_dropped,
+                                               const std::uint8_t *newer, std::size_t newer_size) {
+    struct Part {
+        ForestHeader header;
+        std::vector<std::uint16_t> features;
+        std::vector<TreeEntry> entries;
+    };
+    const auto read = [](const std::uint8_t *bytes, std::size_t size) {
+        Reader reader(bytes, size);
+        Part part;
+        part.header = *reader.take<ForestHeader>(1);
+        require(part.header.magic == magic);
+        const std::uint16_t *features = reader.take<std::uint16_t>(part.header.n_features);
+        part.features.assign(features, features + part.header.n_features);
+        const TreeEntry *entries = reader.take<TreeEntry>(part.header.n_trees);
+        part.entries.assign(entries, entries + part.header.n_trees);
+        for (const TreeEntry &entry : part.entries) {
+            require(entry.begin % 8 == 0 && entry.size % 8 == 0 && entry.begin <= size &&
+                    entry.size <= size - entry.begin);
+        }
+        return part;
+    };
+    const Part before = read(older, older_size), after = read(newer, newer_size);
+    require(before.features == after.features && before.header.is_wide == after.header.is_wide);
+    require(n_dropped <= before.entries.size());
+    // Members are rows, whose targets are put on the grid when they are asked for: any grid that has them all will do.
+    ForestHeader header = after.header;
+    header.n_trees = static_cast<std::uint32_t>(before.entries.size() - n_dropped + after.entries.size());
+    std::vector<std::uint8_t> bytes;
+    append(bytes, &header, 1);
+    append(bytes, after.features);
+    std::vector<TreeEntry> entries(header.n_trees);
+    const std::size_t directory = append(bytes, entries.data(), entries.size());
+    std::size_t tree = 0;
+    const auto copy = [&](const std::uint8_t *from, const TreeEntry &entry) {
+        entries[tree++] = {append(bytes, from + entry.begin, entry.size), entry.size, entry.checksum};
+    };
+    for (std::size_t i = n_dropped; i < before.entries.size(); ++i) copy(older, before.entries[i]);
+    for (const TreeEntry &entry : after.entries) copy(newer, entry);
+    std::memcpy(bytes.data() + directory, entries.data(), entries.size() * sizeof(TreeEntry));
+    const std::size_t described = directory + entries.size() * sizeof(TreeEntry);
+    header.checksum = checksum(bytes.data() + sizeof header.checksum, described - sizeof header.checksum);
+    std::memcpy(bytes.data(), &header, sizeof header);
+    return bytes;
+}
+
 PackedForest::PackedForest(const FeatureKinds &kinds, const TreeSamples &samples, const TargetColumn &target,
                            const std::uint8_t *bytes, std::size_t size)
     : kinds_(kinds), samples_(samples), target_(target), bytes_(bytes) {

@@ -25,6 +25,12 @@ public:
                                           const TargetGrid &grid, const TreeSamples &samples,
                                           const std::vector<TableTree> &trees);
 
+    /// The bytes of a forest without its first trees, and with those of another one of the same features at its end.
+    ///
+    /// @throws std::invalid_argument if the two do not belong together
+    static std::vector<std::uint8_t> splice(const std::uint8_t *older, std::size_t older_size, std::size_t n_dropped,
+                                            const std::uint8_t *newer, std::size_t newer_size);
+
     /// @param bytes what `pack` gave; aligned for 64-bit numbers; everything must outlive the forest
     /// @throws std::invalid_argument if the beginning of the bytes, which describes the others, is not as it should be
     PackedForest(const FeatureKinds &kinds, const TreeSamples &samples, const TargetColumn &target,

@@ -265,6 +265,90 @@ def show(model: Model, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def watch(
+    model: Model,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="SOURCE", help="JSON lines or CSV: a file, - for standard input; or a database's URL."),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Write the verdict on every row as a line of JSON.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="PATH", help="Write verdicts to this file.")] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Keep checkpoints here, and go on from there after a stop or a crash."),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for more rows at the end of a file or of a query.")
+    ] = False,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="A column that names rows: a row that comes again is not judged again."),
+    ] = None,
+    sql: Annotated[
+        str | None,
+        typer.Option(metavar="QUERY", help="The query to poll; it has :last, the key of the last row that is done."),
+    ] = None,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often the query is asked.")] = 5.0,
+    alert_command: Annotated[
+        Path | None,
+        typer.Option(metavar="PROGRAM", help="Run this program for each alarm, with the alarm as JSON on its input."),
+    ] = None,
+    learn: Annotated[bool, typer.Option(help="Learn from rows; otherwise the model stays as it is.")] = True,
+    protect: Annotated[bool, typer.Option(help="Do not learn from anomalies.")] = True,
+    window: Annotated[
+        str, typer.Option(metavar="N", help="Learn from the last so many rows, or from a time such as 7d or 12h.")
+    ] = "4096",
+    half_life: Annotated[int | None, typer.Option(metavar="N", help="Rows after which a row counts half.")] = None,
+    fdr: Annotated[float, typer.Option(metavar="SHARE", help="The share of odd rows that may be ordinary.")] = 0.1,
+    alpha: Annotated[
+        float, typer.Option(metavar="P", help="The probability of a false alarm of a change, ever.")
+    ] = 0.01,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the time of each row.")] = None,
+) -> None:
+    """Judge rows as they come, and raise an alarm if one is odd or if something has changed.
+
+    \b
+    tail -F readings.jsonl | paribus watch days.paribus - --json
+    paribus watch days.paribus readings.csv --follow --out verdicts.jsonl --json --state watch.state
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import watch as watching
+        from paribus.stream.watching import Wanted
+    wanted = Wanted(source, sql, key, every, follow, out, state, as_json, alert_command)
+    options_of_monitor = {
+        "learn": learn, "protect": protect, "window": watching.parse_window(window), "half_life": half_life, "fdr": fdr,
+        "alpha": alpha, "time": time,
+    }  # fmt: skip
+    watching.run(model, wanted, options_of_monitor)
+
+
+@app.command()
+def serve(
+    model: Model,
+    port: Annotated[int, typer.Option(metavar="PORT", help="The port to listen at, on this machine only.")] = 8321,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="What requests must hold; random by default.", envvar="PARIBUS_TOKEN", show_envvar=True
+        ),
+    ] = None,
+    max_rows: Annotated[int, typer.Option(metavar="N", help="The most rows of a request.")] = 10_000,
+    max_waiting: Annotated[
+        int, typer.Option(metavar="N", help="The most rows that wait; beyond, requests are told to come again (429).")
+    ] = 20_000,
+    n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
+) -> None:
+    """Score rows over HTTP, on this machine: POST /score and /explain, GET /health, /metrics and /openapi.json.
+
+    \b
+    paribus serve days.paribus --port 8321
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import serve as serving
+    serving.run(model, port, token, max_rows, max_waiting, n_jobs)
+
+
+@app.command()
 def demo(
     report: Annotated[Path, typer.Option(metavar="PATH", help="Where to write the report.")] = Path(
         "paribus-demo.html"

@@ -17,6 +17,7 @@ from paribus._common.text import listed
 from paribus._common.threads import resolve_n_jobs
 from paribus._common.workers import Workers
 from paribus.detectors.estimator import BaseEstimator, OutlierMixin, require_fitted, validate_columns
+from paribus.detectors.row_scorer import RowScorer
 from paribus.engines import find_engine
 from paribus.engines.interface import Engine
 from paribus.engines.sampling import DrawnFrame, sample_frame
@@ -77,6 +78,30 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if self._view is None:
             self._view = FittedView.of(self._fitted, self._get_method, self._n_threads)
         return self._view
+
+    def scorer(self) -> RowScorer:
+        """Gives what judges rows again and again fast, for streams and services.
+
+        Its forests are held in the form that single rows go down fast, which takes more memory.
+
+        Returns
+        -------
+        RowScorer
+            Encodes and judges rows.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> row = {name: column[0] for name, column in weather.table.items()}
+        >>> detector.scorer().judge(*detector.scorer().encode(row)).partial.shape
+        (1, 3)
+        """
+        require_fitted(self)
+        return RowScorer(
+            self._fitted, self._get_method(), lambda rows: self._encode(self._read(rows)), self._n_threads()
+        )
 
     @classmethod
     def restore(cls, name: str, parameters: dict[str, Any], fitted: Fitted) -> Self:

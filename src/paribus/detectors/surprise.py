@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from paribus._common.arrays import Floats
+from paribus._common.arrays import Floats, Positions
 from paribus._common.progress import Progress, reporter
 from paribus._common.threads import resolve_n_jobs
 from paribus.detectors.base import ContextualDetector
-from paribus.detectors.estimator import random_numbers
+from paribus.detectors.estimator import random_numbers, require_fitted
 from paribus.detectors.fitted_detector import new_rows, rows_to_exclude, warn_unscored
 from paribus.explain.known import KnownLike, read_known
 from paribus.methods import surprise
 from paribus.methods.fitted import Fitted, with_rows
-from paribus.methods.interface import FittedMethod
+from paribus.methods.interface import FittedMethod, Judged, RowBatch
 from paribus.methods.parameters import PAST, check_parameters
 from paribus.methods.surprise.model import SurpriseModel
 from paribus.methods.surprise.past import find_moments, judge_by_past
-from paribus.methods.surprise.state import SurpriseSettings
+from paribus.methods.surprise.renewal import pool_rows
+from paribus.methods.surprise.state import SurpriseSettings, SurpriseState
 from paribus.tables.encoded_table import encode_table
 from paribus.tables.table import Columns, Contexts
 from paribus.tables.time_parts import TimePartsOption
@@ -233,6 +234,65 @@ class ConditionalSurprise(ContextualDetector):
         fitted = Fitted(table, self.method, state, judged, latest.reach(), threshold, seconds, excluded)
         self._remember(fitted, model, entries)
         return self
+
+    def renewed(
+        self, numbers: Positions, recent: dict[str, list[Any]], recent_numbers: Positions, share: float, seed: int
+    ) -> tuple[ConditionalSurprise, Positions] | None:
+        """Replaces the oldest trees by trees that grow on recent rows, and calibrates scores by these.
+
+        For streams: `paribus.Monitor` calls it now and then. The detector itself stays as it is.
+
+        Parameters
+        ----------
+        numbers : array
+            By fitted row: its number in a stream, ascending.
+        recent : dict of columns
+            The recent rows, some of which may be fitted ones.
+        recent_numbers : array
+            Their numbers, ascending.
+        share : float
+            The share of the pairs of trees to replace, up to 1.
+        seed : int
+            The seed of what is drawn at random.
+
+        Returns
+        -------
+        detector, numbers
+            The renewed detector, and the numbers of its rows: the recent ones, and those that older trees hold. None
+            if the recent rows need a fit of their own, for example because they have new categories.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> recent = {name: list(column[-1000:]) for name, column in weather.table.items()}
+        >>> found, numbers = detector.renewed(np.arange(2000), recent, np.arange(1000, 2000), 0.25, 0)
+        >>> found.anomaly_score(weather.table).shape
+        (2000,)
+        """
+        require_fitted(self)
+        start = time.perf_counter()
+        state, threads = self._fitted.state, resolve_n_jobs(self.n_jobs)
+        assert isinstance(state, SurpriseState)
+        n_pairs = min(state.settings.n_pairs, max(1, round(share * state.settings.n_pairs)))
+        try:
+            context, behavior = self.scorer().encode(recent)
+            found = pool_rows(self._fitted.table, state, numbers, recent, recent_numbers, context, behavior, n_pairs)
+            renewed = SurpriseModel.renew(found.table, state, found.moved, found.recent, n_pairs, seed, threads)
+        except ValueError:
+            return None
+        table = found.table
+
+        def judge_all() -> Judged:
+            everything = np.arange(table.n_rows)
+            model = SurpriseModel.recall(table, renewed)
+            return model.judge(RowBatch(table.all_context, table.all_behavior, everything, threads))
+
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "progress"}
+        seconds = time.perf_counter() - start
+        fitted = Fitted(table, self.method, renewed, judge_all, self._fitted.reach, self._fitted.threshold, seconds)
+        return ConditionalSurprise.restore("the detector", parameters, fitted), found.numbers
 
 
 def _warn_without_past(scores: Floats) -> None:

@@ -22,6 +22,11 @@ MIN_EXPECTED = 3.0
 # The tail of ordinary rows may be that many times as long as the body lets expect: those of heavy-tailed columns are.
 TOLERANCE = 1.3
 N_ROUNDS = 10
+# A gap after the k highest scores is one if it is k times as wide, in units of the body's slope. In an exponential tail
+# this has an exponential distribution of rate 1, in heavier ones of half that rate. Gaps are looked for in the
+# highest scores, this share of all, unless more than half of these are the same.
+MIN_GAP = 25.0
+MAX_BEYOND_GAP = 0.05
 # So many stretches between knots say how the tail goes on.
 N_BEFORE = 4
 
@@ -92,7 +97,27 @@ def _count_strange(descending: Floats) -> int:
         if found == n_strange:
             break
         n_strange = min(found, len(descending) // 2)
-    return n_strange
+    return max(n_strange, _count_beyond_gap(descending))
+
+
+def _count_beyond_gap(descending: Floats) -> int:
+    """How many of the highest scores are apart from all others: a tail of ordinary rows has no gap, heavy or not.
+
+    >>> tail = -np.log((np.arange(2000) + 0.5) / 2000)
+    >>> _count_beyond_gap(tail), _count_beyond_gap(np.append(np.full(15, 10.0) + 0.01 * np.arange(15), tail))
+    (0, 15)
+    """
+    descending = -np.sort(-descending)
+    n = len(descending)
+    places = _quantiles(descending, np.array([0.7, 0.25]))
+    slope = float(places[1] - places[0]) / np.log(0.7 / 0.25)
+    n_highest = int(MAX_BEYOND_GAP * n)
+    highest = descending[: n_highest + 1]
+    if slope <= 0 or len(np.unique(highest)) < 0.5 * len(highest):
+        return 0
+    gaps = np.arange(1, len(highest)) * (highest[:-1] - highest[1:]) / slope
+    found = np.flatnonzero(gaps > MIN_GAP)
+    return int(found[-1]) + 1 if len(found) else 0
 
 
 def _quantiles(descending: Floats, levels: Floats) -> Floats:

@@ -17,9 +17,9 @@ class Picture:
     """The name of the picture in file names."""
     display: str
     """The name of the display class in `paribus.pictures.matplotlib`."""
-    about: Literal["row", "table", "advice"]
-    """What it shows: a row, through `from_explanation`; a fitted table, through `from_estimator`; or what columns say
-    about each other, through `from_advice`."""
+    about: Literal["row", "table", "advice", "stream"]
+    """What it shows: a row, through `from_explanation`; a fitted table, through `from_estimator`; what columns say
+    about each other, through `from_advice`; or a stream, through `from_monitor`."""
 
 
 PICTURES = (
@@ -28,4 +28,5 @@ PICTURES = (
     Picture("quantile-curves", "QuantileCurvesDisplay", "table"),
     Picture("score-map", "ScoreMapDisplay", "table"),
     Picture("gain-map", "GainMapDisplay", "advice"),
+    Picture("stream-timeline", "StreamTimelineDisplay", "stream"),
 )

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target
+from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, splice_forests
 from paribus.methods.interface import CategoryShares
 from paribus.methods.surprise.calibration import LEVELS, TailMap
-from paribus.methods.surprise.views import Asked, Bytes, Features, ForestSettings
+from paribus.methods.surprise.views import Addition, Asked, Bytes, Features, ForestSettings
 
 # Beyond, the rarest categories share the last class.
 MAX_CLASSES = 64
@@ -205,7 +205,6 @@ class CategoricalColumn:
         values = np.ascontiguousarray(self._rows[:, self._column])
         if self._categories.is_constant:
             return *self.judge(asked, values), None
-        known = np.flatnonzero(~np.isnan(values))
         self._forest = Forest(
             table,
             samples,
@@ -217,6 +216,40 @@ class CategoricalColumn:
             asked.n_threads,
             lambda done: report(0.7 * done / settings.n_pairs),
         )
+        found = self._calibrate(asked, values, seed)
+        self._forest.release()
+        report(1.0)
+        return found
+
+    def renew(
+        self,
+        learned: LearnedCategories,
+        packed: list[Bytes],
+        addition: Addition,
+        table: FeatureTable,
+        asked: Asked,
+        settings: ForestSettings,
+        seed: int,
+    ) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
+        """Takes over the trees but for the oldest, which are replaced, and is calibrated again by the recent rows.
+
+        `asked` are all rows of the table. Returns what `fit` does, for the recent rows.
+        """
+        asked = asked.take(addition.recent)
+        values = np.ascontiguousarray(asked.rows[:, self._column])
+        if self._categories.is_constant or not packed:
+            raise ValueError("a column has become constant, or has been so far")
+        grown = Forest(
+            table, addition.added, self._target, self.features, settings.max_features, settings.min_samples_leaf, seed,
+            asked.n_threads,
+        )  # fmt: skip
+        spliced = splice_forests(packed[0], addition.n_dropped, grown.packed())
+        self._forest = Forest(addition.kinds, addition.samples, self._target, spliced)
+        return self._calibrate(asked, values, seed)
+
+    def _calibrate(self, asked: Asked, values: Floats, seed: int) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+        """Learns from fitted rows what probabilities are worth. Returns what `fit` does, for these rows."""
+        known = np.flatnonzero(~np.isnan(values))
         chosen = self._choose(asked.take(known[:MAX_ROWS_FOR_STRENGTH]))
         limit = float(np.log(len(known)))
         self._learned = LearnedCategories(*chosen, TailMap(np.zeros(1), np.zeros(1), 1.0, limit))
@@ -226,8 +259,6 @@ class CategoricalColumn:
         expected = ExpectedTails.of(tails, masses)
         self._learned = LearnedCategories(*chosen, expected.map(limit))
         stated, own = self._tails(asked, values)
-        self._forest.release()
-        report(1.0)
         # Another sequence for each column, so that they are independent of each other.
         step = np.sqrt(2.0 + 4.0 * seed % 9973)
         spread = np.modf((np.arange(len(values)) + 0.5) * step)[0]
@@ -272,6 +303,22 @@ class CategoricalColumn:
             all_codes = (1.0 - categories.unseen) * stated[:, categories.class_of_code] * categories.shares
             found += [CategoryShares(each, categories.unseen) for each in all_codes]
         return found
+
+    def levels(self, asked: Asked, values: Floats, share: Floats) -> Floats:
+        """By row: the probability of categories that come before its own, and of `share` of its own; NaN if missing."""
+        missing = np.isnan(values)
+        if self._forest is None:
+            return np.where(missing, np.nan, share)
+        codes = np.where(missing, 0, values).astype(np.int64)
+        found = np.empty(len(values))
+        for row, each in enumerate(self.shares(asked)):
+            found[row] = each.probabilities[: codes[row]].sum() + share[row] * each.of(float(codes[row]))
+        return np.where(missing, np.nan, found)
+
+    def hold(self, n_threads: int) -> None:
+        """Keeps the forest in the form that few rows go down fast."""
+        if self._forest is not None:
+            self._forest.hold(n_threads)
 
     def percentiles(self, asked: Asked, n: int) -> Floats:
         """[row][n + 1]: categories have none."""

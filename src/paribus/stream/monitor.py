@@ -1,0 +1,406 @@
+"""A monitor of a stream: judges each row, learns from it, and watches for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paribus._common.arrays import Floats
+from paribus._common.atomic_files import AnyPath
+from paribus.detectors.explanation import Explanation
+from paribus.methods.null import ScoreNull
+from paribus.pictures.svg.stream_timeline import stream_timeline
+from paribus.stream.alarms import Alarm, RowVerdict
+from paribus.stream.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from paribus.stream.history import History
+from paribus.stream.learning import LearningMonitor
+from paribus.tables.streams import find_batches
+from paribus.tables.table import Table
+
+if TYPE_CHECKING:
+    from paribus.pictures.matplotlib import StreamTimelineDisplay
+
+PARAMETERS = (
+    "start_rows", "window", "half_life", "adapt_every", "learn", "protect", "fdr", "fdr_period", "alpha", "time",
+    "random_state",
+)  # fmt: skip
+
+
+class Monitor(LearningMonitor):
+    """Judges the rows of a stream one after the other, and tells a strange row from a changed world.
+
+    Each row is judged before it is learned. Three things can be wrong, and each has its own alarm: a *row* is odd; the
+    *law* has changed, that is, how behavior is distributed given its context; or only the *circumstances* have shifted.
+
+    Parameters
+    ----------
+    detector : ConditionalSurprise
+        A fitted or loaded detector; or one that is not fitted, which is fitted to the first rows.
+    start_rows : int
+        The number of rows that a detector is fitted to which is not fitted. These get no verdict.
+    window : int or timedelta
+        What is learned from: the last so many rows, or the rows of so much time (at most 65,536).
+    half_life : int, optional
+        The number of rows after which a row counts half; by default, all rows of the window count alike.
+    adapt_every : int, optional
+        Every how many rows the oldest pairs of trees are replaced and scores are calibrated again; an eighth of the
+        window by default. Between two adaptations, a score depends on the row alone.
+    learn : bool
+        Whether to learn at all. If not, the detector stays as it is, and alarms of changes are given once.
+    protect : bool
+        Whether to learn nothing from rows with a p-value below the detector's `false_alarms`. They are learned after
+        all when the law has changed, or if more than a fifth of the rows would be left out.
+    fdr : float
+        The share of ordinary rows that may be expected among the odd ones, in each period.
+    fdr_period : int
+        The number of rows of a period.
+    alpha : float
+        The probability that a stream in which nothing changes ever causes an alarm "law"; likewise "circumstances".
+    time : str, optional
+        A column with the time of each row; by default the first contextual column of moments, if there is one.
+    random_state : int
+        The seed of what is drawn at random.
+
+    Attributes
+    ----------
+    n_rows_ : int
+        The number of rows so far.
+    alarms_ : deque of Alarm
+        The last 1,000 alarms.
+    detector_ : ConditionalSurprise
+        What rows are judged by now.
+    n_adaptations_, n_new_beginnings_ : int
+        How often trees were replaced, and how often everything was learned anew after a change.
+
+    Examples
+    --------
+    >>> from paribus import ConditionalSurprise, Monitor, datasets
+    >>> weather = datasets.load("weather")
+    >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+    >>> monitor = Monitor(detector)
+    >>> row = {"month": "July", "elevation": 1500.0, "zone": "inland", "temperature": -40.0, "rain": 0.0, "wind": 9.0}
+    >>> monitor.update_one(row).is_odd
+    True
+    """
+
+    @property
+    def unwatched_(self) -> list[str]:
+        """Behavior that is not watched for changes, because successive rows are too much alike for any test."""
+        return [] if self._reference is None else self._reference.unwatched
+
+    def score_one(self, row: Mapping[str, Any]) -> float:
+        """Scores a row, without learning from it.
+
+        Parameters
+        ----------
+        row : dict
+            The values of the row by column.
+
+        Returns
+        -------
+        float
+            The score; higher is more anomalous. 0 as long as there is nothing to compare with.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor
+        >>> monitor = Monitor(ConditionalSurprise(["x"], ["y"]), start_rows=100)
+        >>> monitor.score_one({"x": 1.0, "y": 2.0})
+        0.0
+        """
+        if self._reference is None:
+            return 0.0
+        score = float(self._judge(*self._scorer.encode(row))[1][0])
+        return 0.0 if score != score else score
+
+    def score_many(self, rows: Any) -> Floats:
+        """Scores rows, without learning from them.
+
+        Parameters
+        ----------
+        rows : table
+            A dataframe, a dict of columns, or an Arrow batch.
+
+        Returns
+        -------
+        array of shape (rows,)
+            The scores, the same as one at a time; NaN for a row that cannot be judged.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> Monitor(detector).score_many(weather.table).shape
+        (2000,)
+        """
+        if self._reference is None:
+            return np.zeros(Table(rows).n_rows)
+        return self._judge(*self._scorer.encode(rows))[1]
+
+    def learn_one(self, row: Mapping[str, Any]) -> None:
+        """Learns from a row. The same as `update_one`, for those who do not want its verdict.
+
+        Parameters
+        ----------
+        row : dict
+            The values of the row by column.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor
+        >>> monitor = Monitor(ConditionalSurprise(["x"], ["y"]), start_rows=100)
+        >>> monitor.learn_one({"x": 1.0, "y": 2.0})
+        >>> monitor.n_rows_
+        1
+        """
+        self.update_one(row)
+
+    def learn_many(self, rows: Any) -> None:
+        """Learns from rows. The same as `update_many`, for those who do not want its verdicts.
+
+        Parameters
+        ----------
+        rows : table
+            A dataframe, a dict of columns, or an Arrow batch.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor
+        >>> monitor = Monitor(ConditionalSurprise(["x"], ["y"]), start_rows=100)
+        >>> monitor.learn_many({"x": [1.0, 2.0], "y": [2.0, 3.0]})
+        >>> monitor.n_rows_
+        2
+        """
+        self.update_many(rows)
+
+    def update_one(self, row: Mapping[str, Any]) -> RowVerdict:
+        """Judges a row, and then learns from it.
+
+        Parameters
+        ----------
+        row : dict
+            The values of the row by column.
+
+        Returns
+        -------
+        RowVerdict
+            The verdict, with the alarms that this row has raised.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor
+        >>> Monitor(ConditionalSurprise(["x"], ["y"]), start_rows=100).update_one({"x": 1.0, "y": 2.0}).number
+        0
+        """
+        if self._reference is None:
+            return self.update_many({name: [value] for name, value in row.items()})[0]
+        encoded = self._scorer.encode(row)
+        # Columns that are not there are missing in what is learned; those that are needed are asked for above.
+        return self._update(*encoded, {name: [row.get(name)] for name in self._recent.columns})[0]
+
+    def update_many(self, rows: Any) -> list[RowVerdict]:
+        """Judges rows one after the other, and learns from them.
+
+        Parameters
+        ----------
+        rows : table
+            A dataframe, a dict of columns, an Arrow batch, or a source of batches, such as a RecordBatchReader.
+
+        Returns
+        -------
+        list of RowVerdict
+            The verdicts, the same as one at a time.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor, datasets
+        >>> weather = datasets.load("weather")
+        >>> monitor = Monitor(ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8))
+        >>> verdicts = monitor.update_many(weather.table)
+        >>> len(verdicts), monitor.n_rows_, verdicts[0].score, verdicts[1500].score > 0
+        (2000, 2000, nan, True)
+        """
+        batches = find_batches(rows, once=True)
+        if batches is not None:
+            return [verdict for batch in batches.batches() for verdict in self.update_many(batch)]
+        return self._update_table(Table(rows))
+
+    @property
+    def limits_(self) -> dict[str, float]:
+        """The evidence at which there is an alarm, as a decimal logarithm: of "law" and of "circumstances"."""
+        if self._reference is None:
+            return {}
+        tests = {"law": self._reference.law, "circumstances": self._reference.circumstances}
+        return {kind: float(np.log10(each.limit)) for kind, each in tests.items()}
+
+    def plot(self, ax: Any = None) -> StreamTimelineDisplay:
+        """Draws the timeline: the strangest rows, and the evidence of changes, with all alarms.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, or three of them, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        StreamTimelineDisplay
+            The picture, with `figure_` and `axes_`.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor
+        >>> Monitor(ConditionalSurprise(["x"], ["y"])).plot()
+        Traceback (most recent call last):
+        ...
+        ValueError: there is nothing to draw: the monitor has not judged any row yet
+        """
+        from paribus.pictures.matplotlib import StreamTimelineDisplay
+
+        return StreamTimelineDisplay.from_monitor(self, ax)
+
+    def to_svg(self) -> str:
+        """Draws the same timeline as SVG, which needs no matplotlib.
+
+        Returns
+        -------
+        str
+            The drawing; each alarm has its sentence as a title.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> monitor = Monitor(detector)
+        >>> verdicts = monitor.update_many({name: column[:100] for name, column in weather.table.items()})
+        >>> monitor.to_svg()[:4]
+        '<svg'
+        """
+        return str(stream_timeline(self))
+
+    def save(self, path: AnyPath, *, extra: Mapping[str, Any] | None = None) -> None:
+        """Writes everything that the monitor knows to a file, for `load`. An old file is replaced as a whole.
+
+        Parameters
+        ----------
+        path : path
+            Where to write it.
+        extra : dict, optional
+            Plain values to keep with it, such as how far a source was read.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from paribus import ConditionalSurprise, Monitor, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> monitor = Monitor(detector)
+        >>> with TemporaryDirectory() as folder:
+        ...     monitor.save(f"{folder}/monitor.state", extra={"offset": 12})
+        ...     Monitor.load(f"{folder}/monitor.state").extra_
+        {'offset': 12}
+        """
+        if self._reference is None:
+            raise ValueError(f"there is nothing to save before {self.start_rows:,} rows have come")
+        tests, arrays = self._reference.state()
+        null = self._null
+        fields = {
+            "parameters": {name: getattr(self, name) for name in PARAMETERS},
+            "n_rows": self.n_rows_,
+            "n_adaptations": self.n_adaptations_,
+            "n_new_beginnings": self.n_new_beginnings_,
+            "odd": [self._odd.n_rows, self._odd.n_odd],
+            "alarms": [alarm.to_dict() for alarm in self.alarms_],
+            "changed": [alarm.to_dict() for alarm in self._changed],
+            "null": None if null is None else [null.knots.tolist(), null.evidence.tolist(), null.scale],
+            "history": self.history_.state(),
+            "recent": [self._recent.columns, self._recent.numbers, self._recent.times, self._recent.withheld],
+            "tests": tests,
+            "extra": dict(extra or {}),
+        }
+        arrays["scores"], arrays["numbers"] = np.array(self._scores), self._numbers
+        detectors = {"detector": self.detector_, "reference": self._reference.detector}
+        write_checkpoint(path, Checkpoint(fields, arrays, detectors), self._stored)
+
+    @classmethod
+    def load(cls, path: AnyPath) -> Monitor:
+        """Reads a monitor that `save` wrote, which goes on as if it had never stopped.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Monitor
+            The monitor; `extra_` is what was kept with it.
+
+        Examples
+        --------
+        >>> from paribus import Monitor
+        >>> Monitor.load("no such file")
+        Traceback (most recent call last):
+        ...
+        FileNotFoundError: [Errno 2] No such file or directory: 'no such file'
+        """
+        found = read_checkpoint(path)
+        fields = found.fields
+        try:
+            counts = fields["n_rows"], fields["n_new_beginnings"]
+            monitor = cls._resume(found.detectors["reference"], fields["parameters"], *counts)
+            assert monitor._reference is not None
+            monitor._reference.go_on(fields["tests"], found.arrays)
+            monitor.n_adaptations_ = fields["n_adaptations"]
+            if monitor.n_adaptations_ > 0:
+                monitor.detector_ = found.detectors["detector"]
+                monitor._scorer = monitor.detector_.scorer()
+            monitor._odd.n_rows, monitor._odd.n_odd = fields["odd"]
+            monitor.alarms_.extend(Alarm(**each) for each in fields["alarms"])
+            monitor._changed = [Alarm(**each) for each in fields["changed"]]
+            if fields["null"] is not None:
+                knots, evidence, scale = fields["null"]
+                monitor._null = ScoreNull(np.array(knots), np.array(evidence), scale)
+            monitor.history_ = History.of(fields["history"])
+            recent = monitor._recent
+            recent.columns, recent.numbers, recent.times, recent.withheld = fields["recent"]
+            monitor._scores.extend(found.arrays["scores"].tolist())
+            monitor._numbers = found.arrays["numbers"].astype(np.int64)
+            monitor.extra_ = fields["extra"]
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise ValueError(
+                f"{Path(path).name} is not a checkpoint of a monitor, or it is damaged ({error})"
+            ) from None
+        return monitor
+
+    def explain(self, row: Any, *, n_features: int = 3) -> Explanation:
+        """Explains the score of a row by what rows are judged by now.
+
+        Parameters
+        ----------
+        row : dict
+            The values of the row by column.
+        n_features : int
+            The maximum number of behavioral features in the sentence.
+
+        Returns
+        -------
+        Explanation
+            Which features stand out, by how much, and compared with which rows.
+
+        Examples
+        --------
+        >>> from paribus import ConditionalSurprise, Monitor, datasets
+        >>> weather = datasets.load("weather")
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, n_trees=8).fit(weather.table)
+        >>> row = {name: column[137] for name, column in weather.table.items()}
+        >>> Monitor(detector).explain(row).score > 3
+        True
+        """
+        if self._reference is None:
+            raise ValueError(f"there is nothing to compare with before {self.start_rows:,} rows have come")
+        return self.detector_.explain(dict(row) if isinstance(row, Mapping) else row, n_features=n_features)

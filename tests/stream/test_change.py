@@ -1,0 +1,143 @@
+"""The tests for changes: their wealth, their false alarms, and what they say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from paribus.stream.bets import BETS, N_PLACES, PATIENCE, PAYOFFS
+from paribus.stream.change import N_BINS, ChangeTests
+from paribus.stream.false_discoveries import OnlineDiscoveries
+from paribus.stream.randomness import uniform_rows
+from tests.oracles.change import PlainChangeTests
+from tests.oracles.online_fdr import lord_plus_plus
+
+
+def watch(levels, alpha=0.05, groups=None, n_groups=1, seed=0, begin=300):
+    """The first change that is found in the levels of one column, and the row that settled it."""
+    tests = ChangeTests(alpha, np.ones(1, dtype=np.int64), 1, n_groups, seed)
+    tests.begin(np.random.default_rng(seed).uniform(size=(begin, 1)), np.zeros(begin, dtype=np.int64))
+    n = len(levels)
+    groups = np.zeros((n, 1), dtype=np.int64) if groups is None else groups
+    found = tests.update(levels[:, None], np.zeros(n, dtype=np.int64), groups, 0)
+    return found[0] if found else (None, None)
+
+
+def test_agrees_with_the_plain_tests():
+    """Tests that wealth, beginnings and findings are those of tests that keep every bet on its own."""
+    random = np.random.default_rng(3)
+    n, limit = 150, 40.0
+    levels = random.uniform(size=(n, 2))
+    levels[60:, 1] = levels[60:, 1] ** 0.3
+    levels[10, 0] = np.nan
+    cells = random.integers(0, 2, n)
+    groups = np.column_stack([np.zeros(n, dtype=np.int64), random.integers(-1, 3, n)])
+    groups[groups == 0] = 0
+    groups[:, 1] = np.where(groups[:, 1] > 0, groups[:, 1], -1)
+    tests = ChangeTests(2 / limit, np.ones(2, dtype=np.int64), 2, 3, 5)
+    plain = PlainChangeTests(2, 2, 3, N_BINS, PAYOFFS.tolist(), PATIENCE, limit)
+    drawn = uniform_rows(5, 0, n, 2)
+    found = []
+    for row in range(n):
+        own = [group for group in groups[row].tolist() if group >= 0]
+        found += [(row, column) for column in plain.update(levels[row], int(cells[row]), own, drawn[row], 100 + row)]
+    changes = tests.update(levels, cells, groups, 100)
+    assert [(row, change.column) for row, change in changes] == found != []
+    np.testing.assert_allclose(tests.evidence, [plain.evidence(0), plain.evidence(1)], rtol=1e-9)
+    change = changes[0][1]
+    bet = int(np.argmax(tests.wealth[1, change.group] * (tests.begun[1, change.group] == change.since)))
+    assert change.since == plain.since(1, change.group, bet)
+
+
+def test_bets_are_fair():
+    """Tests that no bet gains or loses on uniform p-values, and that none can lose everything."""
+    np.testing.assert_allclose(PAYOFFS.mean(axis=0), 1.0, rtol=1e-12)
+    assert PAYOFFS.shape == (N_PLACES, len(BETS))
+    assert PAYOFFS.min() > 0.04
+
+
+def test_false_alarms_are_as_rare_as_asked():
+    """Tests that at most about alpha of the streams in which nothing changes ever cause an alarm."""
+    alarms = 0
+    for seed in range(120):
+        random = np.random.default_rng(1000 + seed)
+        # Levels are not uniform: the ranks are, whatever the model is worth.
+        alarms += watch(random.uniform(size=1000) ** 1.5, alpha=0.1, seed=seed, begin=0)[0] is not None
+    # With a probability of 0.1, more than 21 of 120 turn up in 1 of 200 cases.
+    assert alarms <= 21
+
+
+@pytest.mark.parametrize(
+    ("change", "how"),
+    [
+        (lambda z: z + 0.8, "higher"),
+        (lambda z: z - 0.8, "lower"),
+        (lambda z: 1.8 * z, "more spread out"),
+        (lambda z: 0.5 * z, "less spread out"),
+    ],
+)
+def test_changes_are_found_and_described(change, how):
+    """Tests that a change is found soon, with its beginning and what it is."""
+    values = np.random.default_rng(1).normal(size=3000)
+    values[2000:] = change(values[2000:])
+    row, found = watch(ndtr(values))
+    assert found.how == how
+    assert 2000 <= row < 2500
+    assert abs(found.since - 2000) < 150
+
+
+def test_a_change_in_one_group_is_placed_there():
+    """Tests that a change in one group of rows names this group."""
+    random = np.random.default_rng(2)
+    values, group = random.normal(size=3000), random.integers(1, 5, 3000)
+    values[(np.arange(3000) >= 1500) & (group == 3)] += 1.5
+    groups = np.column_stack([np.zeros(3000, dtype=np.int64), group])
+    _, found = watch(ndtr(values), groups=groups, n_groups=5)
+    assert found.group == 3
+
+
+def test_a_change_after_a_million_rows_is_found_nearly_as_soon():
+    """Tests that tests do not tire: a late change needs only a few more rows."""
+    delays = []
+    for n_before in (1_000, 1_000_000):
+        tests = ChangeTests(0.01, np.ones(1, dtype=np.int64), 1, 1, 0)
+        values = ndtr(np.random.default_rng(4).normal(size=1_000))
+        # What a stable stream leaves behind: counts of levels, and wealth that is not bet any more.
+        tests.begin(values[:, None], np.zeros(1_000, dtype=np.int64))
+        tests.counts *= n_before // 1_000
+        tests.n_in_group[:] = n_before
+        later = ndtr(np.random.default_rng(5).normal(size=1_000) + 1.0)
+        found = tests.update(later[:, None], np.zeros(1_000, dtype=np.int64), np.zeros((1_000, 1), dtype=np.int64), 0)
+        delays.append(found[0][0])
+    assert delays[1] < delays[0] + 40
+
+
+def test_online_discoveries_are_those_of_lord_plus_plus():
+    """Tests that decisions are those of the published rule with wealth that is spread evenly over a period."""
+    random = np.random.default_rng(0)
+    p_values = np.where(random.uniform(size=400) < 0.1, random.uniform(size=400) * 1e-3, random.uniform(size=400))
+    rows = OnlineDiscoveries(fdr=0.2, period=200)
+    found = [rows.is_odd(p) for p in p_values]
+    expected = [
+        *lord_plus_plus(p_values[:200], 0.2, [1 / 200] * 200),
+        *lord_plus_plus(p_values[200:], 0.2, [1 / 200] * 200),
+    ]
+    assert found == expected
+    assert 0 < sum(found) < 80
+
+
+def test_false_discoveries_are_as_few_as_asked():
+    """Tests that the mean share of ordinary rows among the odd ones of a period is at most the one asked for."""
+    shares = []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        is_strange = random.uniform(size=500) < 0.05
+        p_values = np.where(is_strange, 10.0 ** -random.uniform(2, 8, size=500), random.uniform(size=500))
+        rows = OnlineDiscoveries(fdr=0.2, period=500)
+        odd = np.array([rows.is_odd(p) for p in p_values])
+        shares.append((odd & ~is_strange).sum() / max(odd.sum(), 1))
+    assert np.mean(shares) < 0.2
+    assert not OnlineDiscoveries(0.1, 10).is_odd(math.nan)

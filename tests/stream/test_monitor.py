@@ -1,0 +1,173 @@
+"""The monitor: what it says of rows, how it learns, and that it goes on where it stopped."""
+
+from __future__ import annotations
+
+import pickle
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from paribus import ConditionalSurprise, Monitor
+from paribus.stream.recent_rows import RecentRows
+from tests.stream.streams import fitted, make_rows, one, some
+
+
+def as_dicts(verdicts):
+    return [verdict.to_dict() for verdict in verdicts]
+
+
+def test_same_verdicts_one_at_a_time_and_in_batches():
+    """Tests that it does not matter in which batches rows come, also where the monitor adapts in between."""
+    rows = make_rows(1, 150)
+    options = {"window": 256, "adapt_every": 64}
+    whole = Monitor(fitted(), **options)
+    expected = as_dicts(whole.update_many(rows))
+    assert whole.n_adaptations_ == 2
+    single = Monitor(fitted(), **options)
+    found = as_dicts(single.update_many(some(rows, 0, 90)))
+    found += as_dicts(single.update_one(one(rows, place)) for place in range(90, 150))
+    assert found == expected
+    again = make_rows(2, 5)
+    assert single.score_many(again).tolist() == [single.score_one(one(again, place)) for place in range(5)]
+
+
+def test_takes_any_table():
+    """Tests that dicts, dataframes and Arrow batches of the same rows have the same scores."""
+    rows = make_rows(3, 20)
+    monitor = Monitor(fitted())
+    expected = monitor.score_many(rows)
+    assert np.array_equal(monitor.score_many(pl.DataFrame(rows)), expected)
+    assert np.array_equal(monitor.score_many(pa.RecordBatch.from_pydict(rows)), expected)
+
+
+def test_goes_on_where_it_stopped(tmp_path):
+    """Tests that a monitor that was saved and loaded, or pickled, says what it would have said."""
+    rows = make_rows(4, 220)
+    monitor = Monitor(fitted(), window=256, adapt_every=100)
+    monitor.update_many(some(rows, 0, 130))
+    monitor.save(tmp_path / "monitor.state", extra={"offset": 3})
+    loaded, pickled = Monitor.load(tmp_path / "monitor.state"), pickle.loads(pickle.dumps(monitor))
+    expected = as_dicts(monitor.update_many(some(rows, 130)))
+    assert as_dicts(loaded.update_many(some(rows, 130))) == expected
+    assert as_dicts(pickled.update_many(some(rows, 130))) == expected
+    assert loaded.extra_ == {"offset": 3}
+    (tmp_path / "broken.state").write_bytes((tmp_path / "monitor.state").read_bytes()[:1000])
+    with pytest.raises(ValueError, match=r"broken\.state is not a checkpoint"):
+        Monitor.load(tmp_path / "broken.state")
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.0002])
+def test_p_values_hold_on_stable_and_drifting_streams(drift):
+    """Tests that about 1 in 100 p-values is at most 0.01, although the stream drifts by half of its noise."""
+    monitor = Monitor(fitted(), window=1024, adapt_every=256)
+    p_values = np.array([each.p_value for each in monitor.update_many(make_rows(5, 2600, drift=drift))])
+    assert 0.005 <= (p_values <= 0.01).mean() <= 0.02
+    # The trees that stay hold older rows, but no more than the window had.
+    assert monitor.detector_.view().store.n_rows <= 2 * 1024 + 1500
+
+
+def test_the_three_alarms_are_told_apart():
+    """Tests that an odd row, a changed law in a region, and shifted circumstances each cause their own alarm."""
+    rows = make_rows(6, 900)
+    rows["x"][100] = 40.0
+    monitor = Monitor(fitted(), learn=False)
+    monitor.update_many(rows)
+    assert [alarm.number for alarm in monitor.alarms_ if alarm.kind == "row"][:1] == [100]
+    assert all(alarm.kind == "row" for alarm in monitor.alarms_)
+
+    monitor = Monitor(fitted(), learn=False)
+    monitor.update_many(make_rows(7, 1500, shift=1.5, where=lambda a, b: (np.arange(1500) > 300) & (a > 0.75)))
+    alarm = next(each for each in monitor.alarms_ if each.kind != "row")
+    assert (alarm.kind, alarm.column, alarm.how) == ("law", "x", "higher")
+    assert alarm.region.startswith("a is above 0.7")
+    assert 200 < alarm.since < 500
+    assert alarm.sentence.startswith("x is higher than it was in the same circumstances, where a is above 0.7")
+
+    monitor = Monitor(fitted(), learn=False)
+    verdicts = monitor.update_many(make_rows(8, 800, context=lambda random, n: random.uniform(0.6, 1.0, size=n)))
+    alarm = next(each for each in monitor.alarms_ if each.kind != "row")
+    assert (alarm.kind, alarm.column) == ("circumstances", "a")
+    assert alarm.sentence.startswith("The circumstances have shifted: a is ")
+    assert all(verdict.is_certain for verdict in verdicts[:10])
+    assert not all(verdict.is_certain for verdict in verdicts[alarm.number :])
+
+
+def test_a_new_normal_is_learned_after_the_alarm():
+    """Tests that rows are withheld after a sudden change, until the alarm releases them, and are ordinary then."""
+    monitor = Monitor(fitted(), window=1024, adapt_every=128)
+    changed = monitor.update_many(make_rows(9, 300, shift=4.0))
+    assert np.mean([verdict.is_learned for verdict in changed[:50]]) < 0.5
+    assert any(alarm.kind == "law" for alarm in monitor.alarms_)
+    monitor.update_many(make_rows(10, 300, shift=4.0))
+    assert monitor.n_new_beginnings_ >= 1
+    p_values = np.array([each.p_value for each in monitor.update_many(make_rows(11, 200, shift=4.0))])
+    assert np.median(p_values) > 0.3
+
+
+def test_begins_with_the_first_rows():
+    """Tests that a detector that is not fitted is fitted to the first rows, which have no verdict."""
+    monitor = Monitor(ConditionalSurprise(["a", "b", "k"], ["x", "y"], n_trees=8, n_jobs=1), start_rows=200)
+    verdicts = monitor.update_many(make_rows(12, 210))
+    assert [verdict.score == verdict.score for verdict in verdicts] == [False] * 200 + [True] * 10
+    with pytest.raises(ValueError, match="there is nothing to compare with before 200 rows"):
+        Monitor(ConditionalSurprise(["a"], ["x"]), start_rows=200).explain({"a": 1.0, "x": 1.0})
+
+
+def test_a_category_that_is_new_becomes_usual():
+    """Tests that new categories, which no tree knows, are learned by a fit of their own."""
+    rows = make_rows(13, 320)
+    rows["k"] = np.where(np.arange(320) % 2, "new", rows["k"])
+    monitor = Monitor(fitted(), window=512, adapt_every=256, protect=False)
+    monitor.update_many(rows)
+    assert "new" in monitor.detector_.categories_["k"]
+
+
+def test_older_rows_count_less_with_a_half_life():
+    """Tests that half of the rows that are a half-life old are drawn, and that those of the fit count until then."""
+    recent = RecentRows(["v"], 4000)
+    recent.add({"v": [0] * 4000}, -2000, np.full(4000, np.nan), np.zeros(4000, dtype=bool))
+    assert len(recent.places()) == 4000
+    drawn = recent.places(half_life=1000)
+    ages = 3999 - drawn
+    for n_half_lives in range(3):
+        share = ((ages >= 1000 * n_half_lives) & (ages < 1000 * (n_half_lives + 1))).mean() * len(drawn) / 1000
+        assert abs(share - 0.72 / 2**n_half_lives) < 0.06
+
+
+def test_windows_of_time_survive_clocks_that_jump():
+    """Tests that rows leave a window of time when they are old, and not because one clock was wrong."""
+    recent = RecentRows(["v"], timedelta(hours=1))
+    minutes = np.arange(120.0) * 60e6
+    minutes[100] = 1e15
+    recent.add({"v": list(range(120))}, 0, minutes, np.zeros(120, dtype=bool))
+    recent.trim()
+    # By the median of the last 31 rows it is minute 105.
+    assert recent.numbers[0] == 45
+    assert len(recent) == 75
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": 10}, "window is 10: it must be a whole number from 256"),
+        ({"alpha": 1.0}, "alpha is 1.0: it must be a share above 0 and below 1"),
+        ({"window": timedelta(0)}, "window is 0:00:00: it must be above 0"),
+    ],
+)
+def test_mistakes_are_explained(options, message):
+    """Tests that a parameter that cannot be is named."""
+    with pytest.raises(ValueError, match=message):
+        Monitor(fitted(), **options)
+
+
+def test_times_are_named():
+    """Tests that alarms say when, by a column of times."""
+    rows = make_rows(14, 5)
+    rows["at"] = np.array([datetime(2026, 1, 1, 12, minute) for minute in range(5)])
+    rows["x"][3] = 60.0
+    monitor = Monitor(fitted(), time="at", fdr_period=10)
+    monitor.update_many(rows)
+    assert [alarm.time for alarm in monitor.alarms_] == ["2026-01-01T12:03:00"]
