@@ -44,7 +44,7 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs format stubs sanitize bench calibration experiments clean \
+.PHONY: help demo test lint docs format stubs web sanitize bench calibration experiments clean \
     wheel check-wheel sdist check-sdist sbom check-workflows test-oldest fuzz fuzz-guided fuzz-sanitize faults
 
 help:  ## list the targets
@@ -82,6 +82,9 @@ format: $(VENV)/.installed-lint  ## bring all sources into the project's style
 
 stubs: $(VENV)/.installed-lint  ## regenerate src/paribus/_core.pyi
 	$(BIN)/python -m nanobind.stubgen -q -m paribus._core -o src/paribus/_core.pyi
+
+web:  ## rebuild the explorer's page from web/ (needs Node.js; what it makes is committed)
+	cd web && npm ci --ignore-scripts --no-audit --no-fund && npm run --silent check && npm run --silent build
 
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)

@@ -30,6 +30,7 @@ PACKAGES = [
     "io",
     "stream",
     "serving",
+    "explore",
     "cli",
 ]
 """From the bottom up: a module may import from its own package and from those before it."""

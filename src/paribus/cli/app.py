@@ -95,6 +95,9 @@ def detect(
     roles: options.RoleOptions,
     wanted: delivery_options.Delivery,
     memory: Memory = None,
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Rank rows by what the answers in the file of --known teach.")
+    ] = False,
     engine: OnEngine = None,
     cluster: Cluster = None,
     *,
@@ -116,13 +119,15 @@ def detect(
     """  # noqa: D301
     if cluster is not None and engine is None:
         raise typer.BadParameter("--cluster needs --engine spark or --engine dask")
+    if learn and engine is not None:
+        raise typer.BadParameter("--learn needs a table on this machine: leave out --engine")
     if engine is not None:
         with loading():
             from paribus.cli import cluster as on_cluster
         return on_cluster.detect(engine, cluster, source, roles, wanted, memory, parameters)
     with loading():
         from paribus.cli import commands
-    return commands.detect(source, roles, wanted, memory, parameters)
+    return commands.detect(source, roles, wanted, memory, learn, parameters)
 
 
 @app.command()
@@ -250,6 +255,37 @@ def score(
     with loading():
         from paribus.cli import commands
     return commands.score(model, source, id, wanted, n_jobs, memory)
+
+
+@app.command()
+def explore(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="A table, or a model saved by `paribus fit`.  [default: choose in the page]"
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="The file of answers.  [default: NAME.known.csv beside the table]"),
+    ] = None,
+    port: Annotated[int, typer.Option(metavar="N", help="The port to listen at; 0 for any that is free.")] = 0,
+    n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
+) -> None:
+    """Look at a table in the browser, ask why rows are unusual, and teach the detector.
+
+    The page is served to this machine only. What you decide is kept in a file that --known of other commands takes.
+    Ctrl-C stops it.
+
+    \b
+    paribus explore
+    paribus explore days.csv
+    paribus explore days.paribus --known known.csv
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import exploring
+    exploring.explore(file, known, port, n_jobs, browser)
 
 
 @app.command()

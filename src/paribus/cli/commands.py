@@ -43,9 +43,13 @@ if TYPE_CHECKING:
 MAX_LISTED_ROWS = 2**18
 
 
-def detect(source: Source, roles: RoleOptions, wanted: Delivery, memory: str | None, parameters: dict[str, Any]) -> int:
+def detect(
+    source: Source, roles: RoleOptions, wanted: Delivery, memory: str | None, learn: bool, parameters: dict[str, Any]
+) -> int:
     """Finds the anomalies in a table, and delivers them. Returns the exit code."""
     limit = parse_memory(memory)
+    if learn and wanted.known is None:
+        raise ValueError("--learn needs --known PATH, which has the answers to learn from")
     if not roles.context:
         if roles.behavior or roles.categorical or wanted.is_anywhere:
             raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
@@ -55,9 +59,13 @@ def detect(source: Source, roles: RoleOptions, wanted: Delivery, memory: str | N
         fitted = fit_table(source, roles, parameters, stack, wanted=wanted, known=known, memory=limit)
         detector = fitted.detector
         if fitted.stream is not None:
+            if learn:
+                raise ValueError("--learn needs a table that fits into memory: leave it out, or use fewer rows")
             return _deliver_large(detector, fitted.stream, roles.id, wanted, fitted.seconds, is_fitted=True)
         results = fitted.results()
         _note_summary(detector, fitted.table, Summary.of(results), fitted.seconds, is_fitted=True)
+        if learn:
+            results.ranking = detector.lesson(results.marks, results.entries).scores
         return deliver(detector, results, fitted.table, wanted, roles.id)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
 import numpy as np
@@ -36,6 +36,9 @@ from paribus.tables.streams import find_batches
 from paribus.tables.table import Columns, Contexts, Table
 from paribus.tables.time_parts import TREND
 
+if TYPE_CHECKING:
+    from paribus.methods.teaching import EvidenceShares
+
 # Attributes that hold what a fit says of its rows.
 RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_", "cell_p_values_")
 
@@ -57,6 +60,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     _n_outside: int
     """Rows outside of the fitted time that were scored since the last warning."""
     _method: FittedMethod | None
+    _evidence: EvidenceShares | None
+    """What the scores of the fitted rows are made of, once answers were given."""
 
     def view(self) -> FittedView:
         """Gives read access to the fitted detector, for pictures and reports.
@@ -160,6 +165,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         }
         self._fitted = fitted
         self._method = method
+        self._evidence = None
         self._view = None
         self._n_outside = 0
         self.threshold_ = fitted.threshold
@@ -359,7 +365,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def __getstate__(self) -> dict[str, Any]:
         # Both are rebuilt on demand.
         state: dict[str, Any] = super().__getstate__()
-        return state | {"_method": None, "_view": None} if "_method" in state else state
+        return state | {"_method": None, "_view": None, "_evidence": None} if "_method" in state else state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,14 +9,14 @@ from typing import Any
 from paribus._common.atomic_files import AnyPath, atomic_write, check_writable
 from paribus._common.validation import check_whole_number
 from paribus.detectors.estimator import require_fitted
-from paribus.detectors.explaining import ExplainingDetector
+from paribus.detectors.teaching import TeachingDetector
 from paribus.explain.explanation import RowExplanation
 from paribus.output.report.names import RowNames
 from paribus.output.results import COLUMNS, Columns, Results
 from paribus.tables.table import ColumnKey
 
 
-class ReportingDetector(ExplainingDetector):
+class ReportingDetector(TeachingDetector):
     """Puts results into a dataframe or a report."""
 
     def to_frame(

@@ -26,7 +26,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.atomic_files import AnyPath
+from paribus._common.arrays import Positions
+from paribus._common.atomic_files import AnyPath, atomic_write
 from paribus._common.text import plain
 from paribus.explain.finding import Finding
 from paribus.explain.rules import Rule, parse_rule
@@ -65,11 +66,13 @@ class Marks:
     """By row: "confirmed", "false alarm", "known cause", or None."""
     note: Texts
     """By row: the note, or None."""
+    entry: Positions
+    """By row: the place in the list of the entry that it is known by; -1 if nothing is known."""
 
     @property
     def is_known(self) -> npt.NDArray[np.bool_]:
         """Whether anything is known about each row."""
-        return np.array([status is not None for status in self.status], dtype=bool)
+        return self.entry >= 0
 
 
 def read_known(source: KnownLike) -> tuple[KnownEntry, ...]:
@@ -118,6 +121,31 @@ def _read_file(path: Path) -> tuple[KnownEntry, ...]:
         cells = {name: _unprotected(cell) for name, cell in zip(header, line, strict=True)}
         entries.append(_entry(cells, f"{path.name}, line {number}"))
     return tuple(entries)
+
+
+def write_known(path: AnyPath, entries: Iterable[KnownEntry]) -> None:
+    r"""Writes a list of known rows as CSV, for `read_known`. An existing file is replaced as a whole, or stays.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "known.csv"
+    ...     write_known(path, [KnownEntry("=S1", None, CONFIRMED), KnownEntry(None, parse_rule("z = 0"), FALSE_ALARM)])
+    ...     path.read_text(), read_known(path)[0].row
+    ("row,rule,status,note\n'=S1,,confirmed,\n,z = 0,false alarm,\n", '=S1')
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(FIELDS)
+    for entry in entries:
+        rule = "" if entry.rule is None else entry.rule.text
+        writer.writerow([_protected(cell) for cell in (entry.row or "", rule, entry.status, entry.note)])
+    with atomic_write(path) as file:
+        file.write(text.getvalue().encode())
+
+
+def _protected(cell: str) -> str:
+    """A cell that no spreadsheet treats as a formula."""
+    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@") else cell
 
 
 def _entry(fields: Mapping[str, Any], place: str) -> KnownEntry:
@@ -169,18 +197,19 @@ def mark(entries: Sequence[KnownEntry], table: Table, names: Sequence[str], find
     `names` are the names of the rows; `findings` say what is unusual about those that are flagged.
     """
     status, note = np.full(table.n_rows, None, dtype=object), np.full(table.n_rows, None, dtype=object)
+    known_by = np.full(table.n_rows, -1, dtype=np.int64)
     places: dict[str, list[int]] = {}
     if any(entry.row is not None for entry in entries):
         for place, name in enumerate(names):
             places.setdefault(name, []).append(place)
-    for entry in entries:
+    for number, entry in enumerate(entries):
         if entry.rule is None:
             rows = np.array(places.get(entry.row or "", []), dtype=np.int64)
         else:
             rows = np.flatnonzero(_satisfying(entry.rule, table, findings))
-        for row in rows[[status[row] is None for row in rows]] if len(rows) else ():
-            status[row], note[row] = entry.status, entry.note or None
-    return Marks(status, note)
+        rows = rows[known_by[rows] < 0]
+        status[rows], note[rows], known_by[rows] = entry.status, entry.note or None, number
+    return Marks(status, note, known_by)
 
 
 def _satisfying(rule: Rule, table: Table, findings: Sequence[Finding]) -> npt.NDArray[np.bool_]:

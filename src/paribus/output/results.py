@@ -97,6 +97,8 @@ class Results:
         self.rows = rows
         self.explain = explain
         self._known = known
+        self.ranking: Floats | None = None
+        """What lists are ranked by instead of the scores, such as what was taught; None for the scores."""
 
     @property
     def n_rows(self) -> int:
@@ -129,6 +131,11 @@ class Results:
         return bool(self._known)
 
     @property
+    def entries(self) -> Sequence[KnownEntry]:
+        """The list of known rows."""
+        return self._known
+
+    @property
     def expected_false_alarms(self) -> float:
         """The number of rows that would be flagged by chance, if all were ordinary."""
         whole = self.rows.whole
@@ -157,7 +164,8 @@ class Results:
 
     def highest(self, n: int) -> Positions:
         """The positions of the n highest scores of rows that are not known, in descending order of score."""
-        return highest(np.where(self.marks.is_known, np.nan, self.rows.scores), n)
+        ranking = self.rows.scores if self.ranking is None else self.ranking
+        return highest(np.where(self.marks.is_known, np.nan, ranking), n)
 
     def label(self, row: int) -> Any:
         """The label of a row, or its position."""

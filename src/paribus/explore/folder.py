@@ -1,0 +1,40 @@
+"""The files that can be opened: those of one folder, and nothing outside of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+TABLES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".parquet")
+MODEL = ".paribus"
+# A longer list is no help: name the file when starting.
+MAX_FILES = 500
+
+
+class Folder:
+    """A folder whose tables and models can be opened."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+
+    def files(self) -> list[dict[str, Any]]:
+        """The tables and models of the folder, by name, with their sizes in bytes."""
+        found = []
+        for path in sorted(self.root.iterdir(), key=lambda path: path.name.lower()):
+            if path.name.startswith(".") or path.name.lower().endswith(".known.csv"):
+                continue
+            name = path.name.lower()
+            if name.endswith((*TABLES, MODEL)) and path.is_file() and self._is_inside(path):
+                kind = "model" if name.endswith(MODEL) else "table"
+                found.append({"name": path.name, "size": path.stat().st_size, "kind": kind})
+        return found[:MAX_FILES]
+
+    def find(self, name: str) -> Path:
+        """The file with this name. Raises an error for anything outside of the folder."""
+        if name not in {each["name"] for each in self.files()}:
+            raise ValueError(f"there is no table or model '{name}' in the folder {self.root.name}")
+        return self.root / name
+
+    def _is_inside(self, path: Path) -> bool:
+        """Whether a file is in the folder itself, rather than a link to somewhere else."""
+        return path.resolve().is_relative_to(self.root)

@@ -1,0 +1,94 @@
+"""Work that takes time: it runs in a thread, says how far it is, and can be cancelled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+STARTS = frozenset(["a", "all", "an", "at", "cannot", "choose", "column", "no", "row", "rows", "the", "there", "these"])
+"""First words of sentences that are no names."""
+
+
+class CancelledError(Exception):
+    """The user cancelled the work."""
+
+
+class Job:
+    """A piece of work with progress.
+
+    Parameters
+    ----------
+    what : str
+        What is being done, for people.
+    work : function
+        Takes the job, and calls its `progress` from time to time.
+    finish : function
+        Is called at the end with None, or with a sentence that says what went wrong.
+    """
+
+    def __init__(self, what: str, work: Callable[[Job], None], finish: Callable[[Job, str | None], None]) -> None:
+        self.what = what
+        self.share: float | None = None
+        self._work, self._finish = work, finish
+        self._is_cancelled = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Starts the work."""
+        self._thread.start()
+
+    def cancel(self) -> None:
+        """Asks the work to stop; it does so when it next tells its progress."""
+        self._is_cancelled.set()
+
+    def wait(self, seconds: float) -> None:
+        """Waits for the end, but no longer than this."""
+        self._thread.join(seconds)
+
+    def say(self, what: str) -> None:
+        """Tells that the next part begins."""
+        self.check()
+        self.what, self.share = what, None
+
+    def progress(self, done: int, total: int) -> None:
+        """Tells how much is done. Raises an error if the work was cancelled."""
+        self.check()
+        self.share = done / max(total, 1)
+
+    def check(self) -> None:
+        """Raises an error if the work was cancelled."""
+        if self._is_cancelled.is_set():
+            raise CancelledError
+
+    def to_dict(self) -> dict[str, Any]:
+        """The progress, for the page."""
+        is_cancelled = self._is_cancelled.is_set()
+        return {"what": "Cancelling" if is_cancelled else self.what, "share": self.share}
+
+    def _run(self) -> None:
+        try:
+            self._work(self)
+        except CancelledError:
+            self._finish(self, "Cancelled: the earlier result is still there.")
+        except MemoryError:
+            self._finish(self, "There is not enough memory for this table.")
+        except (ValueError, TypeError, OSError) as error:
+            self._finish(self, sentence(error))
+        except BaseException as error:
+            self._finish(self, f"Something went wrong that should not have ({type(error).__name__}): {error}")
+            raise
+        else:
+            self._finish(self, None)
+
+
+def sentence(error: Exception) -> str:
+    """What went wrong, as one sentence."""
+    text = str(error).strip()
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        text = f"{error.filename}: {error.strerror.lower()}"
+    text = text or type(error).__name__
+    # The name of a file or a column stays as it is.
+    start = text.split(maxsplit=1)[0]
+    text = text[0].upper() + text[1:] if start in STARTS else text
+    return text + ("" if text.endswith((".", "?", "…")) else ".")

@@ -1,0 +1,198 @@
+"""The list of rows: filtered, sorted, and some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats, Positions
+from paribus._common.text import one_in
+from paribus.explore.analysis import Analysis, Taught
+from paribus.explore.requests import choice, number, optional_number, text
+
+MAX_WINDOW = 200
+STATUSES = ("open", "decided", "all")
+CHANGES = ("", "appeared", "went")
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which rows are listed, and in which order."""
+
+    threshold: float
+    status: str = "open"
+    kind: str = ""
+    column: str = ""
+    group: int = 0
+    change: str = ""
+    search: str = ""
+    ranges: tuple[tuple[str, float | None, float | None, str | None], ...] = ()
+    """Column, lowest, highest, and category; None where it does not matter."""
+    sort: str = ""
+    """Empty for the score with what was learned, "score" for that without, or a column."""
+    descending: bool = True
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], analysis: Analysis) -> Filter:
+        """Reads a filter from a request."""
+        ranges = []
+        for each in fields.get("ranges") or []:
+            if not isinstance(each, Mapping):
+                raise ValueError("a range is an object with column, low, high or category")
+            column = text(each, "column")
+            analysis.columns.table.find_column(column)
+            category = text(each, "category") if each.get("category") is not None else None
+            ranges.append((column, optional_number(each, "low"), optional_number(each, "high"), category))
+        threshold = optional_number(fields, "threshold")
+        sort = text(fields, "sort", "")
+        if sort not in ("", "score"):
+            analysis.columns.table.find_column(sort)
+        return cls(
+            analysis.threshold if threshold is None else threshold,
+            choice(fields, "status", STATUSES),
+            text(fields, "kind", ""),
+            text(fields, "column", ""),
+            int(number(fields, "group", 0)),
+            choice(fields, "change", CHANGES, ""),
+            text(fields, "search", ""),
+            tuple(ranges),
+            sort,
+            bool(fields.get("descending", True)),
+        )
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The rows that a filter leaves, in order."""
+
+    taught: Taught = field(repr=False)
+    filter: Filter
+    rows: Positions = field(repr=False)
+    n_flagged: int
+    """Open rows above the threshold, whatever else is filtered."""
+
+    @classmethod
+    def of(cls, taught: Taught, wanted: Filter, other: Taught | None) -> Listing:
+        """Filters and sorts the rows; `other` is the result to compare with."""
+        analysis, scores = taught.analysis, taught.teaching.scores
+        # What is flagged follows from the detector, whose false alarms are known; what was taught decides the order.
+        with np.errstate(invalid="ignore"):
+            above = analysis.scores > wanted.threshold
+        is_open = taught.teaching.is_open
+        if wanted.status == "open":
+            keep = above & is_open
+        elif wanted.status == "decided":
+            keep = taught.marks.is_known
+        else:
+            keep = np.ones(len(scores), dtype=bool)
+        if wanted.change and other is not None:
+            keep = changed(analysis, other.analysis, wanted.change)
+        keep = keep & _matches(analysis, wanted)
+        return cls(
+            taught, wanted, _ordered(analysis, scores, wanted, np.flatnonzero(keep)), int((above & is_open).sum())
+        )
+
+    def window(self, begin: int, n: int) -> dict[str, Any]:
+        """Some of the rows, for the page."""
+        analysis, teaching, marks = self.taught.analysis, self.taught.teaching, self.taught.marks
+        chosen = self.rows[begin : begin + min(n, MAX_WINDOW)]
+        findings = analysis.findings(chosen)
+        shown = [*(column.name for column in analysis.results.view.context), *analysis.results.view.behavior_columns]
+        names = analysis.results.view.behavior_names
+        rows = []
+        for row in chosen.tolist():
+            score = analysis.scores[row]
+            finding = findings.get(row)
+            rows.append(
+                {
+                    "row": row,
+                    "name": analysis.results.name(row)[:60],
+                    "score": None if np.isnan(score) else round(float(score), 4),
+                    "taught": None if np.isnan(score) else round(float(teaching.scores[row]), 4),
+                    "rarity": "" if np.isnan(score) else one_in(float(analysis.results.rows.p_values[row])),
+                    "kind": "" if analysis.kinds is None else analysis.kinds[row],
+                    "column": names[analysis.leading[row]],
+                    "group": int(analysis.group_of[row]),
+                    "status": marks.status[row] or "",
+                    "note": marks.note[row] or "",
+                    "sentence": "" if finding is None else finding.sentence,
+                    "cells": [analysis.columns.text(name, row, 40) for name in shown],
+                }
+            )
+        return {
+            "columns": shown,
+            "rows": rows,
+            "begin": begin,
+            "n": len(self.rows),
+            "n_flagged": self.n_flagged,
+            "expected_false": analysis.expected_false(self.filter.threshold),
+        }
+
+
+def changed(analysis: Analysis, other: Analysis, change: str) -> Flags:
+    """Rows that are flagged in one result and not in another one of the same table."""
+    now, before = analysis.results.is_above, other.results.is_above
+    if len(now) != len(before):
+        raise ValueError("these two results are about different tables")
+    return np.asarray(now & ~before if change == "appeared" else before & ~now)
+
+
+def _matches(analysis: Analysis, wanted: Filter) -> Flags:
+    keep = np.ones(analysis.results.n_rows, dtype=bool)
+    if wanted.kind and analysis.kinds is not None:
+        keep &= analysis.kinds == wanted.kind
+    if wanted.column:
+        keep &= analysis.leading == analysis.results.view.behavior_place(wanted.column)
+    if wanted.group:
+        keep &= analysis.group_of == wanted.group
+    for column, low, high, category in wanted.ranges:
+        keep &= _in_range(analysis, column, low, high, category)
+    if wanted.search:
+        keep &= _found_by(analysis, wanted.search.casefold(), keep)
+    return keep
+
+
+def _in_range(analysis: Analysis, column: str, low: float | None, high: float | None, category: str | None) -> Flags:
+    if category is not None:
+        return np.array([str(value) == category for value in analysis.columns.columns[column].tolist()], dtype=bool)
+    numbers = analysis.columns.numbers(column)
+    if numbers is None:
+        raise ValueError(f"column '{column}' holds no numbers: choose a category of it")
+    with np.errstate(invalid="ignore"):
+        keep = ~np.isnan(numbers)
+        keep &= True if low is None else numbers >= low
+        keep &= True if high is None else numbers <= high
+    return np.asarray(keep)
+
+
+def _found_by(analysis: Analysis, words: str, keep: Flags) -> Flags:
+    """Whether the name of a row, or one of its texts, holds some words."""
+    found = np.zeros(len(keep), dtype=bool)
+    texts = [values for values in analysis.columns.columns.values() if values.dtype == object]
+    for row in np.flatnonzero(keep).tolist():
+        found[row] = words in analysis.row_names[row].casefold() or any(
+            words in str(values[row]).casefold() for values in texts
+        )
+    return found
+
+
+def _ordered(analysis: Analysis, scores: Floats, wanted: Filter, rows: Positions) -> Positions:
+    if wanted.sort in ("", "score"):
+        values = scores if wanted.sort == "" else analysis.scores
+        values = values[rows]
+    else:
+        numbers = analysis.columns.numbers(wanted.sort)
+        if numbers is None:
+            cells = [str(value) for value in analysis.columns.columns[wanted.sort][rows].tolist()]
+            _, codes = np.unique(np.array(cells), return_inverse=True)
+            values = codes.astype(np.float64)
+        else:
+            values = numbers[rows]
+    # Missing values come last, whatever the order.
+    values = np.where(np.isnan(values), -np.inf if wanted.descending else np.inf, values)
+    return rows[np.argsort(-values if wanted.descending else values, kind="stable")]

@@ -1,0 +1,191 @@
+"""What can be taken away: the list, the report, the model, and what repeats the work in Python and in the shell."""
+
+from __future__ import annotations
+
+import pprint
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from paribus.explain.known import KnownEntry
+from paribus.explore.analysis import Analysis, Taught
+from paribus.explore.columns import BEHAVIOR, CONTEXT, ID
+from paribus.io.writing import write_columns
+from paribus.output.report.names import RowNames
+
+N_REPORTED = 50
+
+
+@dataclass(frozen=True)
+class Made:
+    """A file to take away."""
+
+    name: str
+    kind: str
+    """Its media type."""
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a result comes from."""
+
+    table: str
+    """The name of the file of the table or the model."""
+    known: Path
+    """The file of answers."""
+    is_model: bool = False
+
+    @property
+    def stem(self) -> str:
+        """The name of the file without its endings."""
+        return self.table.split(".")[0] or "table"
+
+
+def make(what: str, taught: Taught, origin: Origin) -> Made:
+    """Makes one of the files in `MAKERS`."""
+    return MAKERS[what](taught, origin)
+
+
+def _list(suffix: str, kind: str) -> Callable[[Taught, Origin], Made]:
+    def made(taught: Taught, origin: Origin) -> Made:
+        analysis = taught.analysis
+        results = analysis.detector.results(
+            known=taught.entries, labels=analysis.results.rows.labels, heading=analysis.results.rows.heading
+        )
+        found = results.columns("all")
+        order = np.argsort(-np.nan_to_num(taught.teaching.scores, nan=-np.inf), kind="stable")
+        taught_name = "taught_score"
+        while taught_name in found:
+            taught_name += " (paribus)"
+        names = list(found)
+        place = names.index("p_value") if "p_value" in names else 1
+        columns = {name: found[name] for name in names[:place]} | {taught_name: taught.teaching.scores}
+        columns |= {name: found[name] for name in names[place:]}
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / f"list{suffix}"
+            write_columns(path, {name: values[order] for name, values in columns.items()})
+            return Made(f"{origin.stem}-anomalies{suffix}", kind, path.read_bytes())
+
+    return made
+
+
+def _report(taught: Taught, origin: Origin) -> Made:
+    analysis = taught.analysis
+    results = analysis.detector.results(
+        known=taught.entries, labels=analysis.results.rows.labels, heading=analysis.results.rows.heading
+    )
+    names = RowNames(results.rows.table, next((n for n, role in analysis.roles.items() if role == ID), None))
+    chosen = results.highest(N_REPORTED)
+    explanations = list(results.explain(chosen)) if chosen.size else []
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        analysis.detector.write_report(path, explanations, results=results, title=origin.table, names=names)
+        return Made(f"{origin.stem}-report.html", "text/html", path.read_bytes())
+
+
+def _model(taught: Taught, origin: Origin) -> Made:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.paribus"
+        taught.analysis.detector.save(path, note=origin.table)
+        return Made(f"{origin.stem}.paribus", "application/octet-stream", path.read_bytes())
+
+
+def _script(taught: Taught, origin: Origin) -> Made:
+    return Made(f"{origin.stem}.py", "text/x-python", python_script(taught, origin).encode())
+
+
+def _command(taught: Taught, origin: Origin) -> Made:
+    return Made(f"{origin.stem}.sh", "text/x-shellscript", (shell_command(taught, origin) + "\n").encode())
+
+
+MAKERS: dict[str, Callable[[Taught, Origin], Made]] = {
+    "csv": _list(".csv", "text/csv"),
+    "parquet": _list(".parquet", "application/vnd.apache.parquet"),
+    "report": _report,
+    "model": _model,
+    "script": _script,
+    "command": _command,
+}
+
+
+def python_script(taught: Taught, origin: Origin) -> str:
+    """A script that repeats what was done."""
+    analysis = taught.analysis
+    entries = _literal([_as_dict(entry) for entry in taught.entries])
+    lines = ["import paribus", ""]
+    if origin.is_model:
+        lines += [f"detector = paribus.load({origin.table!r})"]
+    else:
+        roles, id_column = _roles(analysis)
+        named = _literal(id_column)
+        lines = ["import paribus", "from paribus.io.reading import read"]
+        lines += [] if id_column is None else ["from paribus.tables.table import NamedRows"]
+        lines += ["", f"table = read({origin.table!r}).columns"]
+        if id_column is not None:
+            lines += [f"table = NamedRows(table, table[{named}])"]
+        lines += ["", f"detector = paribus.{type(analysis.detector).__name__}("]
+        lines += [f"    contextual={_literal(roles[CONTEXT])},", f"    behavioral={_literal(roles[BEHAVIOR])},"]
+        lines += [f"    {name}={_literal(value)}," for name, value in analysis.parameters.items() if name != "method"]
+        lines += [")", "detector.fit(table)"]
+    lines += [
+        "",
+        f"# The answers, which are also in {origin.known.name}.",
+        f"known = {entries}",
+        "teaching = detector.teach(known)",
+        "for row in teaching.highest(20):",
+        "    print(f'{teaching.scores[row]:6.2f}  {detector.explain(int(row))}')",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def shell_command(taught: Taught, origin: Origin) -> str:
+    """The command that repeats what was done."""
+    known = ["--known", origin.known.name, "--learn"] if taught.entries else []
+    if origin.is_model:
+        return " ".join(["paribus", "explore", shlex.quote(_file(origin.table)), *map(shlex.quote, known[:2])])
+    analysis = taught.analysis
+    roles, id_column = _roles(analysis)
+    words = ["paribus", "detect", _file(origin.table)]
+    words += ["--context", _names(roles[CONTEXT]), "--behavior", _names(roles[BEHAVIOR])]
+    words += [] if id_column is None else ["--id", id_column]
+    for name, value in analysis.parameters.items():
+        if name == "categorical":
+            words += ["--categorical", _names(value)] if value else []
+        else:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return " ".join(shlex.quote(word) for word in [*words, *known])
+
+
+def _roles(analysis: Analysis) -> tuple[dict[str, list[str]], str | None]:
+    roles = {
+        role: [name for name in analysis.columns.names if analysis.roles.get(name) == role]
+        for role in (CONTEXT, BEHAVIOR)
+    }
+    return roles, next((name for name, role in analysis.roles.items() if role == ID), None)
+
+
+def _file(name: str) -> str:
+    """A file name that no command takes for an option."""
+    return f"./{name}" if name.startswith("-") else name
+
+
+def _names(names: list[str]) -> str:
+    """The names of columns as the value of an option."""
+    return ",".join('"' + name.replace('"', '""') + '"' if set(name) & set(',"') else name for name in names)
+
+
+def _literal(value: Any) -> str:
+    """A value as Python writes it: nothing in a name or a note can be more than a text."""
+    return pprint.pformat(value, width=100, sort_dicts=False)
+
+
+def _as_dict(entry: KnownEntry) -> dict[str, str]:
+    about = {"row": entry.row or ""} if entry.rule is None else {"rule": entry.rule.text}
+    return {**about, "status": entry.status, **({"note": entry.note} if entry.note else {})}

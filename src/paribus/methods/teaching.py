@@ -1,0 +1,212 @@
+"""Learns from answers which anomalies a person is looking for, and ranks rows by it.
+
+A score says how strange a row is. Whether a strange row is of interest depends on what is strange about it, and only
+people know that. The odds that a row is of interest, if it is strange at all, are a product of weights: one for each
+behavioral feature and condition (given the context, given all other values), by its share in the row's evidence, and
+one for each kind of anomaly. All weights are 1 before there are answers. Answers change them by a logistic regression
+of "real" against "false alarm" whose logarithms are shrunk to 0, which is convex: one answer is a hint, ten are a rule.
+
+This is in the manner of active anomaly discovery (Das et al., 2016), which puts weights on the leaves of an isolation
+forest. Here there are far fewer weights and each has a name, so that few answers teach much and can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats, Positions
+from paribus.methods.interface import KIND_NAMES, Judged
+
+GIVEN_CONTEXT, GIVEN_ALL = CONDITIONS = ("given the context", "given all")
+# Beyond this score a row is certainly strange, so that more of it says little about whether it is of interest.
+CERTAIN = 3.0
+# How strongly the logarithms of the weights are drawn to 0, and that of the overall odds, which are the same for all.
+SHRINKAGE, SHRINKAGE_OF_ODDS = 0.1, 0.1
+# The open rows with the highest scores among which the next question is chosen.
+MAX_CANDIDATES = 500
+NATS_PER_DIGIT = float(np.log(10.0))
+SMALLEST_P = 1e-300
+
+
+@dataclass(frozen=True)
+class EvidenceShares:
+    """What the score of each row is made of."""
+
+    names: tuple[tuple[str, str], ...]
+    """The behavioral feature and the condition of each share."""
+    shares: npt.NDArray[np.float32] = field(repr=False)
+    """[row][feature and condition]: the shares of the score; they sum to 1."""
+    kinds: npt.NDArray[np.int8] | None = field(repr=False)
+    """The kind of anomaly of each row, by its place in `KIND_NAMES`; None if the method does not tell kinds apart."""
+
+    @classmethod
+    def of(cls, judged: Judged, features: Sequence[str]) -> EvidenceShares:
+        """The shares of the rows that a method has judged."""
+        parts = np.maximum(np.nan_to_num(judged.partial), 0.0)
+        conditions: tuple[str, ...] = CONDITIONS[:1]
+        if judged.cell_p_values is not None and judged.cell_p_values_given_all is not None:
+            conditions = CONDITIONS
+            alone, together = _nats(judged.cell_p_values), _nats(judged.cell_p_values_given_all)
+            both = alone + together
+            share = np.where(both > 0, alone / np.maximum(both, 1e-300), 0.5)
+            parts = np.hstack([parts * share, parts * (1.0 - share)])
+        totals = parts.sum(axis=1, keepdims=True)
+        shares = np.where(totals > 0, parts / np.maximum(totals, 1e-300), 1.0 / parts.shape[1]).astype(np.float32)
+        kinds = None
+        if judged.kinds is not None:
+            kinds = np.full(len(parts), -1, dtype=np.int8)
+            for place, name in enumerate(KIND_NAMES):
+                kinds[judged.kinds == name] = place
+        names = tuple((feature, condition) for condition in conditions for feature in features)
+        return cls(names, shares, kinds)
+
+    def features(self, rows: Any = slice(None)) -> Floats:
+        """[row][weight]: what the logarithms of the weights are multiplied by."""
+        shares: Floats = self.shares[rows].astype(np.float64)
+        if self.kinds is None:
+            return shares
+        return np.hstack([shares, self.kinds[rows][:, None] == np.arange(len(KIND_NAMES))])
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What people said about some rows."""
+
+    rows: Positions
+    is_real: npt.NDArray[np.bool_]
+    """Whether each of these rows is a real anomaly, rather than a false alarm."""
+    weights: Floats
+    """How much each answer counts: those about one group count together as much as one about a row."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What was learned from answers."""
+
+    scores: Floats = field(repr=False)
+    """Minus the decimal logarithm of the probability that an ordinary row scores as high, without answers."""
+    evidence: EvidenceShares = field(repr=False)
+    answers: Answers = field(repr=False)
+    logarithms: Floats = field(repr=False)
+    """The logarithms of the weights, and at the end that of the overall odds."""
+
+    @classmethod
+    def learn(cls, scores: Floats, evidence: EvidenceShares, answers: Answers) -> Lesson:
+        """Learns the weights from answers.
+
+        >>> judged = Judged(np.array([[5.0, 0.0], [4.0, 0.0], [0.0, 3.9]]))
+        >>> evidence = EvidenceShares.of(judged, ["rain", "wind"])
+        >>> answers = Answers(np.array([0]), np.array([False]), np.ones(1))
+        >>> taught = Lesson.learn(np.array([5.0, 4.0, 3.9]), evidence, answers)
+        >>> round(taught.weights["rain", "given the context"], 2), int(taught.taught_scores.argmax())
+        (0.35, 2)
+        """
+        # Imported here, because it takes time and most runs have no answers.
+        from scipy.optimize import minimize
+
+        rows = evidence.features(answers.rows)
+        x = np.hstack([rows, np.ones((len(rows), 1))])
+        sign = np.where(answers.is_real, 1.0, -1.0)
+        shrinkage = _shrinkage(x.shape[1])
+
+        def loss(weights: Floats) -> tuple[float, Floats]:
+            margins = sign * (x @ weights)
+            slopes = answers.weights * sign * _logistic(-margins)
+            value = (answers.weights * np.logaddexp(0.0, -margins)).sum() + 0.5 * (shrinkage * weights**2).sum()
+            return float(value), shrinkage * weights - slopes @ x
+
+        start = np.zeros(x.shape[1])
+        if len(rows) == 0:
+            return cls(scores, evidence, answers, start)
+        found = minimize(loss, start, jac=True, method="L-BFGS-B")
+        return cls(scores, evidence, answers, np.asarray(found.x))
+
+    @property
+    def weights(self) -> dict[tuple[str, str], float]:
+        """By behavioral feature and condition: how the odds change where all evidence is of it; 1 before answers."""
+        values = np.exp(self.logarithms[: len(self.evidence.names)])
+        return dict(zip(self.evidence.names, values.tolist(), strict=True))
+
+    @property
+    def kind_weights(self) -> dict[str, float]:
+        """By kind of anomaly: how the odds change for it; empty if the method does not tell kinds apart."""
+        values = np.exp(self.logarithms[len(self.evidence.names) : -1])
+        return dict(zip(KIND_NAMES, values.tolist(), strict=False))
+
+    @cached_property
+    def interest(self) -> Floats:
+        """By row: the probability that it is of interest if it is strange at all."""
+        n = len(self.evidence.names)
+        odds = self.evidence.shares @ self.logarithms[:n].astype(np.float32) + np.float32(self.logarithms[-1])
+        if self.evidence.kinds is not None:
+            # Rows without a kind take the last place, which counts nothing.
+            odds = odds + np.append(self.logarithms[n:-1], 0.0)[self.evidence.kinds]
+        return np.asarray(_logistic(odds.astype(np.float64)))
+
+    @cached_property
+    def taught_scores(self) -> Floats:
+        """The scores with what was learned: the same where the weights are 1, and before there are answers."""
+        if len(self.answers.rows) == 0:
+            return self.scores
+        usual = _logistic(self.logarithms[-1])
+        return _stretched(_compressed(self.scores) + np.log(self.interest / usual))
+
+    def most_telling(self, is_open: npt.NDArray[np.bool_]) -> int | None:
+        """The open row whose answer would teach most, among those with the highest scores; None if none is open.
+
+        An answer teaches most where it is least certain and where the weights are: the expected gain in information
+        about the weights, by a normal approximation of what is known about them.
+        """
+        scores = np.where(is_open, self.taught_scores, np.nan)
+        n = min(MAX_CANDIDATES, int((~np.isnan(scores)).sum()))
+        if n == 0:
+            return None
+        candidates = np.argsort(-scores, kind="stable")[:n]
+        # Rows that are hardly strange teach nothing about strange ones.
+        candidates = candidates[scores[candidates] >= min(CERTAIN, float(scores[candidates[0]]))]
+        x, asked = (self._with_odds(rows) for rows in (candidates, self.answers.rows))
+        precision = np.diag(_shrinkage(x.shape[1]))
+        chance = _logistic(asked @ self.logarithms)
+        precision += (asked * (self.answers.weights * chance * (1.0 - chance))[:, None]).T @ asked
+        variance = np.einsum("ij,ij->i", x, np.linalg.solve(precision, x.T).T)
+        chance = _logistic(x @ self.logarithms)
+        return int(candidates[np.argmax(chance * (1.0 - chance) * variance)])
+
+    def _with_odds(self, rows: Positions) -> Floats:
+        return np.hstack([self.evidence.features(rows), np.ones((len(rows), 1))])
+
+
+def _shrinkage(n: int) -> Floats:
+    return np.append(np.full(n - 1, SHRINKAGE), SHRINKAGE_OF_ODDS)
+
+
+def _logistic(logits: Floats) -> Floats:
+    """The probability that log odds stand for."""
+    return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))
+
+
+def _nats(p_values: Floats) -> Floats:
+    return -np.log(np.clip(np.nan_to_num(p_values, nan=1.0), SMALLEST_P, 1.0))
+
+
+def _compressed(scores: Floats) -> Floats:
+    """Scores as log odds of being strange: beyond certainty they grow slowly, and never stop.
+
+    >>> _stretched(_compressed(np.array([1.0, 3.0, 30.0])))
+    array([ 1.,  3., 30.])
+    """
+    with np.errstate(invalid="ignore"):
+        beyond = np.log1p(np.maximum(scores - CERTAIN, 0.0))
+    return NATS_PER_DIGIT * np.minimum(scores, CERTAIN) + beyond
+
+
+def _stretched(odds: Floats) -> Floats:
+    certain = NATS_PER_DIGIT * CERTAIN
+    beyond = np.expm1(np.maximum(odds - certain, 0.0))
+    return np.minimum(odds, certain) / NATS_PER_DIGIT + beyond

@@ -1,0 +1,60 @@
+// What can be taken away.
+
+import { useEffect, useState } from "preact/hooks";
+import { ask, download, state } from "./api";
+import { epoch } from "./store";
+
+const FILES: { what: string; title: string; hint: string }[] = [
+  { what: "csv", title: "List as CSV", hint: "All rows with scores, labels, answers and sentences" },
+  { what: "parquet", title: "List as Parquet", hint: "The same, with types" },
+  { what: "report", title: "Report", hint: "One HTML file to read, send or print" },
+  { what: "model", title: "Model", hint: "To score new rows; it contains the rows of the table" },
+  { what: "script", title: "Python script", hint: "Repeats what was done" },
+  { what: "command", title: "Shell command", hint: "Repeats what was done" },
+];
+
+export function TakeAway() {
+  const [words, setWords] = useState<{ script: string; command: string } | null>(null);
+  const [busy, setBusy] = useState("");
+  useEffect(() => {
+    void ask<{ script: string; command: string }>("words").then(setWords, () => undefined);
+  }, [epoch.value]);
+  return (
+    <div class="take-view">
+      <section class="card" aria-labelledby="take">
+        <h2 id="take">Take away</h2>
+        <div class="takes">
+          {FILES.map(({ what, title, hint }) => (
+            <button
+              key={what}
+              type="button"
+              class="take"
+              disabled={busy !== ""}
+              aria-busy={busy === what}
+              onClick={async () => {
+                setBusy(what);
+                await download(what);
+                setBusy("");
+              }}
+            >
+              <b>{title}</b>
+              <span class="muted">{busy === what ? "is being made …" : hint}</span>
+            </button>
+          ))}
+        </div>
+        <p class="muted">
+          The answers are in <b>{state.value!.known_file}</b> already.
+        </p>
+      </section>
+      {words && (
+        <section class="card" aria-labelledby="repeat">
+          <h2 id="repeat">Repeat it</h2>
+          <h3>In the shell</h3>
+          <pre tabIndex={0} role="region" aria-label="Shell command">{words.command}</pre>
+          <h3>In Python</h3>
+          <pre tabIndex={0} role="region" aria-label="Python script">{words.script}</pre>
+        </section>
+      )}
+    </div>
+  );
+}
