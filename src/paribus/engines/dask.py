@@ -83,7 +83,7 @@ class DaskEngine:
         """The number of tasks that run at the same time."""
         if self._client is None:
             return os.cpu_count() or 1
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, int(sum(self._client.nthreads().values())))
 
     def check(self) -> None:
         """Raises an error if a worker lacks a package. They are asked once per cluster."""

@@ -54,15 +54,15 @@ class ColumnTally:
 
     def merged(self, other: ColumnTally) -> ColumnTally:
         """The same for the values of both."""
-        counts = None
+        counts: dict[Hashable, int] | None = None
         # A part of a column can be without any value, and then looks like numbers.
         parts = [each for each in (self, other) if each.is_category]
         if parts and all(each.counts is not None for each in parts):
-            counts = {}
+            sums: dict[Hashable, int] = {}
             for each in parts:
                 for name, count in (each.counts or {}).items():
-                    counts[name] = counts.get(name, 0) + count
-            counts = counts if len(counts) <= MAX_TALLIED else None
+                    sums[name] = sums.get(name, 0) + count
+            counts = sums if len(sums) <= MAX_TALLIED else None
         return ColumnTally(
             self.n_rows + other.n_rows,
             self.n_missing + other.n_missing,
