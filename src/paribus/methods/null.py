@@ -20,12 +20,12 @@ END = 0.1
 FAR = 0.002
 MIN_EXPECTED = 3.0
 # The tail of ordinary rows may be that many times as long as the body lets expect: those of heavy-tailed columns are.
-TOLERANCE = 1.3
+TOLERANCE = 1.2
 N_ROUNDS = 10
 # A gap after the k highest scores is one if it is k times as wide, in units of the body's slope. In an exponential tail
 # this has an exponential distribution of rate 1, in heavier ones of half that rate. Gaps are looked for in the
 # highest scores, this share of all, unless more than half of these are the same.
-MIN_GAP = 25.0
+MIN_GAP = 20.0
 MAX_BEYOND_GAP = 0.05
 # So many stretches between knots say how the tail goes on.
 N_BEFORE = 4
