@@ -209,8 +209,9 @@ class SurpriseModel:
             )  # fmt: skip
             if to_learn is not None:
                 spread[place] = to_learn
-        cells = model._cells(evidence, surprises)
-        verdict = Verdict.fit(cells, model._spread_cells(evidence, surprises, spread))
+        gross = model._gross(model._rows[recent, model._n_contextual :])
+        cells = model._cells(evidence, surprises, gross)
+        verdict = Verdict.fit(cells, model._spread_cells(evidence, surprises, gross, spread))
         forests = StoredForests(
             index.order(),
             features.kinds().bins(),
