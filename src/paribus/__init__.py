@@ -65,10 +65,10 @@ else:
 def _refuse_subinterpreter() -> None:
     """Raises an error in a subinterpreter, where numpy would fail in ways that differ between versions of Python."""
     try:
-        import _interpreters as interpreters
+        import _interpreters as interpreters  # type: ignore[import-not-found, unused-ignore]
     except ModuleNotFoundError:
         try:
-            import _xxsubinterpreters as interpreters
+            import _xxsubinterpreters as interpreters  # type: ignore[import-not-found, unused-ignore]
         except ModuleNotFoundError:
             return
     if interpreters.get_current() != interpreters.get_main():

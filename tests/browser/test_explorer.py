@@ -18,9 +18,10 @@ from paribus.explain.known import read_known
 from paribus.explore.folder import Folder
 from paribus.explore.run import LOOPBACK, listen, make_server
 from paribus.explore.session import Session
-from tests.browser.chromium import ADVICE, find_chromium, must_have_one
+from tests.browser.chromium import ADVICE, find_chromium
 from tests.explore.support import QUICK, ROLES, TOKEN, wait, write_stones
 from tests.support.hostile import NAMES
+from tests.support.system_packages import must_have
 
 OpenPage = Callable[..., Page]
 PATIENCE = 60_000  # milliseconds
@@ -56,7 +57,7 @@ def browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
         reason = f"there is no browser to test the explorer in: {ADVICE}"
-        pytest.fail(reason) if must_have_one() else pytest.skip(reason)
+        pytest.fail(reason) if must_have() else pytest.skip(reason)
     with sync_playwright() as playwright:
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
         launched = playwright.chromium.launch(executable_path=program, args=flags)

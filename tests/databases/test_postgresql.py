@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,12 +38,17 @@ CREATE VIEW wet AS SELECT * FROM days WHERE rain > 80;
 '''
 
 
+def _wanted(name: str, _: Any) -> Wanted:
+    return Wanted([name], strict=True)
+
+
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     programs = find_postgresql()
     if programs is None:
         reason = f"there is no PostgreSQL: {ADVICE}"
         pytest.fail(reason) if must_have() else pytest.skip(reason)
+    assert programs is not None
     with server(programs) as url:
         engine = sqlalchemy.create_engine(url)
         with engine.begin() as connection:
@@ -88,7 +94,7 @@ def test_types_are_those_of_the_same_values_in_text(address: str) -> None:
     assert moments["zoned"] == ["2026-07-01T10:00:00.000000", "2026-01-01T00:00:00.000000", "NaT"]
     for name in ("counts", "facts", "bytes"):
         with pytest.raises(ValueError, match=rf"^weather, row 0: column '{name}' holds a \w+, which is neither"):
-            read(address, lambda _, name=name: Wanted([name], strict=True), sql="kinds")
+            read(address, partial(_wanted, name), sql="kinds")
 
 
 def test_names_schemas_views_and_mistakes(address: str) -> None:

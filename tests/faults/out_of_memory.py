@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def main() -> None:
     for make in (ConditionalSurprise, QCAD):
         detector = make(*roles, n_trees=4, n_jobs=2).fit(table)
         scores, new = detector.anomaly_scores_.copy(), detector.anomaly_score(other)
-        for work in (lambda d=detector: d.fit(other), lambda d=detector: d.anomaly_score(other)):
+        for work in (partial(detector.fit, other), partial(detector.anomaly_score, other)):
             faults.fail_after(10**9)
             work()
             n_allocations = faults.allocations()

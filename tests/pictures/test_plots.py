@@ -177,7 +177,8 @@ def test_pictures_look_as_approved(name: str, tmp_path: Path) -> None:
 
 def visible_texts(figure: Any) -> list[tuple[Any, Any]]:
     figure.draw_without_rendering()
-    renderer = FigureCanvasAgg(figure).get_renderer()
+    canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
     # Ticks beyond the ends of an axis exist, but are not drawn.
     hidden = set()
     for axes in figure.findobj(Axes):

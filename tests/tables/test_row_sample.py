@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paribus.tables.row_sample import Sample, sample_rows
+from paribus.tables.drawing import Sample
+from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import TableBatches
 
 

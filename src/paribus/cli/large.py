@@ -193,7 +193,7 @@ def _findings(detector: ContextualDetector, columns: dict[str, Any], flagged: Po
     if len(flagged):
         rows = {name: values[flagged] for name, values in columns.items()}
         explanations = detector.explain_all(len(flagged), rows=rows)
-        findings = [Finding.of(each, int(flagged[each.row])) for each in explanations]
+        findings = [Finding.of(each, int(flagged[int(str(each.row))])) for each in explanations]
     return finding_columns(findings, n_rows)
 
 

@@ -67,7 +67,7 @@ def random_numbers(random_state: Any) -> np.random.RandomState:
     >>> int(random_numbers(0).randint(100))
     44
     """
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+    if not isinstance(random_state, bool) and isinstance(random_state, Integral):
         return np.random.RandomState(int(random_state))
     from sklearn.utils import check_random_state
 
