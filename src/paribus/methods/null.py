@@ -115,7 +115,8 @@ def _count_beyond_gap(descending: Floats) -> int:
     highest = descending[: n_highest + 1]
     if slope <= 0 or len(np.unique(highest)) < 0.5 * len(highest):
         return 0
-    gaps = np.arange(1, len(highest)) * (highest[:-1] - highest[1:]) / slope
+    with np.errstate(over="ignore"):
+        gaps = np.arange(1, len(highest)) * (highest[:-1] - highest[1:]) / slope
     found = np.flatnonzero(gaps > MIN_GAP)
     return int(found[-1]) + 1 if len(found) else 0
 
