@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 
-def lord_plus_plus(p_values, fdr, gamma):
+from paribus._common.arrays import Floats
+
+
+def lord_plus_plus(p_values: Floats, fdr: float, gamma: Sequence[float]) -> list[bool]:
     """Which p-values are discoveries: `gamma` is how the wealth is spread, and all of it is there at first."""
-    times = []
-    decisions = []
+    times: list[int] = []
+    decisions: list[bool] = []
     for t, p in enumerate(p_values, start=1):
         level = fdr * gamma[t - 1]
         # The first discovery earns nothing, since all of the wealth was there at first; each further one earns `fdr`.

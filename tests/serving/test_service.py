@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import httpx
 import numpy as np
@@ -17,10 +18,10 @@ GUARD = Guard("secret", frozenset({"127.0.0.1:80"}), public=("/health", "/openap
 HEADERS = {"authorization": "Bearer secret"}
 
 
-def ask(*requests, limits=None):
+def ask(*requests: tuple[str, str, Any], limits: Limits | None = None) -> list[httpx.Response]:
     """The answers to requests, one after the other."""
 
-    async def run():
+    async def run() -> list[httpx.Response]:
         app = make_service(fitted(), limits or Limits(max_rows=20, max_waiting=1000), GUARD)
         found = []
         async with app.router.lifespan_context(app):
@@ -35,7 +36,7 @@ def ask(*requests, limits=None):
     return asyncio.run(run())
 
 
-def test_scores_are_those_of_the_detector():
+def test_scores_are_those_of_the_detector() -> None:
     """Tests that single rows and batches have the detector's own scores, and an explanation its sentence."""
     rows = make_rows(30, 5)
     rows["x"][4] = 50.0
@@ -52,7 +53,7 @@ def test_scores_are_those_of_the_detector():
     assert explained.json()["sentence"] == str(fitted().explain(dicts[4]))
 
 
-def test_mistakes_are_answered_in_a_sentence():
+def test_mistakes_are_answered_in_a_sentence() -> None:
     """Tests that bad rows, too many rows and bodies that are too large are refused with their status."""
     row = one(make_rows(31, 1), 0)
     answers = ask(
@@ -66,7 +67,7 @@ def test_mistakes_are_answered_in_a_sentence():
     assert answers[0].json() == {"error": "row 1: column 'x' holds 'much', which is no number"}
 
 
-def test_describes_itself():
+def test_describes_itself() -> None:
     """Tests that health, metrics and the OpenAPI description say what is true."""
     row = one(make_rows(32, 1), 0)
     _, health, metrics, description = ask(
@@ -81,15 +82,15 @@ def test_describes_itself():
     assert description.json()["components"]["schemas"]["Row"]["required"] == ["a", "b", "k", "x", "y"]
 
 
-def test_rows_that_come_together_are_scored_together_and_too_many_are_refused():
+def test_rows_that_come_together_are_scored_together_and_too_many_are_refused() -> None:
     """Tests that jobs that wait are taken as one, and that no more wait than allowed."""
-    sizes = []
+    sizes: list[int] = []
 
-    def work(jobs):
+    def work(jobs: list[Job]) -> list[Any]:
         sizes.append(len(jobs))
         return [job.rows for job in jobs]
 
-    async def run():
+    async def run() -> tuple[list[Any], Metrics]:
         metrics = Metrics()
         queue = Queue(work, Limits(max_rows=10, max_waiting=30), metrics)
         task = asyncio.create_task(queue.run())
@@ -106,15 +107,15 @@ def test_rows_that_come_together_are_scored_together_and_too_many_are_refused():
     assert (metrics.n_refused, metrics.n_waiting) == (10, 0)
 
 
-def test_a_bug_does_not_keep_later_requests_waiting(capsys):
+def test_a_bug_does_not_keep_later_requests_waiting(capsys: pytest.CaptureFixture[str]) -> None:
     """Tests that requests after an unexpected error are answered."""
 
-    def work(jobs):
+    def work(jobs: list[Job]) -> list[Any]:
         if jobs[0].rows == ["bad"]:
             raise RuntimeError("unexpected")
         return [job.rows for job in jobs]
 
-    async def run():
+    async def run() -> Any:
         queue = Queue(work, Limits(), Metrics())
         task = asyncio.create_task(queue.run())
         with pytest.raises(RefusedError):
@@ -128,11 +129,11 @@ def test_a_bug_does_not_keep_later_requests_waiting(capsys):
     assert "RuntimeError: unexpected" in capsys.readouterr().err
 
 
-def test_one_bad_request_does_not_spoil_the_others():
+def test_one_bad_request_does_not_spoil_the_others() -> None:
     """Tests that requests that are scored together each have their own answer."""
     rows = make_rows(33, 2)
 
-    async def run():
+    async def run() -> list[Any]:
         loop = asyncio.get_running_loop()
         jobs = [Job([one(rows, 0)], loop.create_future()), Job([{"a": 1}], loop.create_future()),
                 Job([one(rows, 1)], loop.create_future())]  # fmt: skip
@@ -143,7 +144,7 @@ def test_one_bad_request_does_not_spoil_the_others():
     assert np.array_equal([first[0]["score"], last[0]["score"]], fitted().anomaly_score(rows))
 
 
-def test_a_model_without_column_names_is_refused():
+def test_a_model_without_column_names_is_refused() -> None:
     """Tests that a service needs names, since JSON has them."""
     from paribus import ConditionalSurprise
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy.special import ndtr
 
+from paribus._common.arrays import Floats
 from paribus.stream.bets import BETS, N_PLACES, PATIENCE, PAYOFFS
 from paribus.stream.change import N_BINS, ChangeTests
 from paribus.stream.false_discoveries import OnlineDiscoveries
@@ -16,7 +20,14 @@ from tests.oracles.change import PlainChangeTests
 from tests.oracles.online_fdr import lord_plus_plus
 
 
-def watch(levels, alpha=0.05, groups=None, n_groups=1, seed=0, begin=300):
+def watch(
+    levels: Floats,
+    alpha: float = 0.05,
+    groups: npt.NDArray[np.int64] | None = None,
+    n_groups: int = 1,
+    seed: int = 0,
+    begin: int = 300,
+) -> tuple[Any, Any]:
     """The first change that is found in the levels of one column, and the row that settled it."""
     tests = ChangeTests(alpha, np.ones(1, dtype=np.int64), 1, n_groups, seed)
     tests.begin(np.random.default_rng(seed).uniform(size=(begin, 1)), np.zeros(begin, dtype=np.int64))
@@ -26,7 +37,7 @@ def watch(levels, alpha=0.05, groups=None, n_groups=1, seed=0, begin=300):
     return found[0] if found else (None, None)
 
 
-def test_agrees_with_the_plain_tests():
+def test_agrees_with_the_plain_tests() -> None:
     """Tests that wealth, beginnings and findings are those of tests that keep every bet on its own."""
     random = np.random.default_rng(3)
     n, limit = 150, 40.0
@@ -52,14 +63,14 @@ def test_agrees_with_the_plain_tests():
     assert change.since == plain.since(1, change.group, bet)
 
 
-def test_bets_are_fair():
+def test_bets_are_fair() -> None:
     """Tests that no bet gains or loses on uniform p-values, and that none can lose everything."""
     np.testing.assert_allclose(PAYOFFS.mean(axis=0), 1.0, rtol=1e-12)
     assert PAYOFFS.shape == (N_PLACES, len(BETS))
     assert PAYOFFS.min() > 0.04
 
 
-def test_false_alarms_are_as_rare_as_asked():
+def test_false_alarms_are_as_rare_as_asked() -> None:
     """Tests that at most about alpha of the streams in which nothing changes ever cause an alarm."""
     alarms = 0
     for seed in range(120):
@@ -79,7 +90,7 @@ def test_false_alarms_are_as_rare_as_asked():
         (lambda z: 0.5 * z, "less spread out"),
     ],
 )
-def test_changes_are_found_and_described(change, how):
+def test_changes_are_found_and_described(change: Callable[[Floats], Floats], how: str) -> None:
     """Tests that a change is found soon, with its beginning and what it is."""
     values = np.random.default_rng(1).normal(size=3000)
     values[2000:] = change(values[2000:])
@@ -89,7 +100,7 @@ def test_changes_are_found_and_described(change, how):
     assert abs(found.since - 2000) < 150
 
 
-def test_a_change_in_one_group_is_placed_there():
+def test_a_change_in_one_group_is_placed_there() -> None:
     """Tests that a change in one group of rows names this group."""
     random = np.random.default_rng(2)
     values, group = random.normal(size=3000), random.integers(1, 5, 3000)
@@ -99,7 +110,7 @@ def test_a_change_in_one_group_is_placed_there():
     assert found.group == 3
 
 
-def test_a_change_after_a_million_rows_is_found_nearly_as_soon():
+def test_a_change_after_a_million_rows_is_found_nearly_as_soon() -> None:
     """Tests that tests do not tire: a late change needs only a few more rows."""
     delays = []
     for n_before in (1_000, 1_000_000):
@@ -115,7 +126,7 @@ def test_a_change_after_a_million_rows_is_found_nearly_as_soon():
     assert delays[1] < delays[0] + 40
 
 
-def test_online_discoveries_are_those_of_lord_plus_plus():
+def test_online_discoveries_are_those_of_lord_plus_plus() -> None:
     """Tests that decisions are those of the published rule with wealth that is spread evenly over a period."""
     random = np.random.default_rng(0)
     p_values = np.where(random.uniform(size=400) < 0.1, random.uniform(size=400) * 1e-3, random.uniform(size=400))
@@ -129,7 +140,7 @@ def test_online_discoveries_are_those_of_lord_plus_plus():
     assert 0 < sum(found) < 80
 
 
-def test_false_discoveries_are_as_few_as_asked():
+def test_false_discoveries_are_as_few_as_asked() -> None:
     """Tests that the mean share of ordinary rows among the odd ones of a period is at most the one asked for."""
     shares = []
     for seed in range(200):

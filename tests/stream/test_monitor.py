@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,18 +14,19 @@ import pyarrow as pa
 import pytest
 
 from paribus import ConditionalSurprise, Monitor
+from paribus.stream.alarms import RowVerdict
 from paribus.stream.recent_rows import RecentRows
 from tests.stream.streams import fitted, make_rows, one, some
 
 
-def as_dicts(verdicts):
+def as_dicts(verdicts: Iterable[RowVerdict]) -> list[dict[str, Any]]:
     return [verdict.to_dict() for verdict in verdicts]
 
 
-def test_same_verdicts_one_at_a_time_and_in_batches():
+def test_same_verdicts_one_at_a_time_and_in_batches() -> None:
     """Tests that it does not matter in which batches rows come, also where the monitor adapts in between."""
     rows = make_rows(1, 150)
-    options = {"window": 256, "adapt_every": 64}
+    options: dict[str, Any] = {"window": 256, "adapt_every": 64}
     whole = Monitor(fitted(), **options)
     expected = as_dicts(whole.update_many(rows))
     assert whole.n_adaptations_ == 2
@@ -34,7 +38,7 @@ def test_same_verdicts_one_at_a_time_and_in_batches():
     assert single.score_many(again).tolist() == [single.score_one(one(again, place)) for place in range(5)]
 
 
-def test_takes_any_table():
+def test_takes_any_table() -> None:
     """Tests that dicts, dataframes and Arrow batches of the same rows have the same scores."""
     rows = make_rows(3, 20)
     monitor = Monitor(fitted())
@@ -43,7 +47,7 @@ def test_takes_any_table():
     assert np.array_equal(monitor.score_many(pa.RecordBatch.from_pydict(rows)), expected)
 
 
-def test_goes_on_where_it_stopped(tmp_path):
+def test_goes_on_where_it_stopped(tmp_path: Path) -> None:
     """Tests that a monitor that was saved and loaded, or pickled, says what it would have said."""
     rows = make_rows(4, 220)
     monitor = Monitor(fitted(), window=256, adapt_every=100)
@@ -60,7 +64,7 @@ def test_goes_on_where_it_stopped(tmp_path):
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.0002])
-def test_p_values_hold_on_stable_and_drifting_streams(drift):
+def test_p_values_hold_on_stable_and_drifting_streams(drift: float) -> None:
     """Tests that about 1 in 100 p-values is at most 0.01, although the stream drifts by half of its noise."""
     monitor = Monitor(fitted(), window=1024, adapt_every=256)
     p_values = np.array([each.p_value for each in monitor.update_many(make_rows(5, 2600, drift=drift))])
@@ -69,7 +73,7 @@ def test_p_values_hold_on_stable_and_drifting_streams(drift):
     assert monitor.detector_.view().store.n_rows <= 2 * 1024 + 1500
 
 
-def test_the_three_alarms_are_told_apart():
+def test_the_three_alarms_are_told_apart() -> None:
     """Tests that an odd row, a changed law in a region, and shifted circumstances each cause their own alarm."""
     rows = make_rows(6, 900)
     rows["x"][100] = 40.0
@@ -82,6 +86,7 @@ def test_the_three_alarms_are_told_apart():
     monitor.update_many(make_rows(7, 1500, shift=1.5, where=lambda a, b: (np.arange(1500) > 300) & (a > 0.75)))
     alarm = next(each for each in monitor.alarms_ if each.kind != "row")
     assert (alarm.kind, alarm.column, alarm.how) == ("law", "x", "higher")
+    assert alarm.region is not None
     assert alarm.region.startswith("a is above 0.7")
     assert 200 < alarm.since < 500
     assert alarm.sentence.startswith("x is higher than it was in the same circumstances, where a is above 0.7")
@@ -95,7 +100,7 @@ def test_the_three_alarms_are_told_apart():
     assert not all(verdict.is_certain for verdict in verdicts[alarm.number :])
 
 
-def test_a_new_normal_is_learned_after_the_alarm():
+def test_a_new_normal_is_learned_after_the_alarm() -> None:
     """Tests that rows are withheld after a sudden change, until the alarm releases them, and are ordinary then."""
     monitor = Monitor(fitted(), window=1024, adapt_every=128)
     changed = monitor.update_many(make_rows(9, 300, shift=4.0))
@@ -107,7 +112,7 @@ def test_a_new_normal_is_learned_after_the_alarm():
     assert np.median(p_values) > 0.3
 
 
-def test_begins_with_the_first_rows():
+def test_begins_with_the_first_rows() -> None:
     """Tests that a detector that is not fitted is fitted to the first rows, which have no verdict."""
     monitor = Monitor(ConditionalSurprise(["a", "b", "k"], ["x", "y"], n_trees=8, n_jobs=1), start_rows=200)
     verdicts = monitor.update_many(make_rows(12, 210))
@@ -116,7 +121,7 @@ def test_begins_with_the_first_rows():
         Monitor(ConditionalSurprise(["a"], ["x"]), start_rows=200).explain({"a": 1.0, "x": 1.0})
 
 
-def test_a_category_that_is_new_becomes_usual():
+def test_a_category_that_is_new_becomes_usual() -> None:
     """Tests that new categories, which no tree knows, are learned by a fit of their own."""
     rows = make_rows(13, 320)
     rows["k"] = np.where(np.arange(320) % 2, "new", rows["k"])
@@ -125,7 +130,7 @@ def test_a_category_that_is_new_becomes_usual():
     assert "new" in monitor.detector_.categories_["k"]
 
 
-def test_older_rows_count_less_with_a_half_life():
+def test_older_rows_count_less_with_a_half_life() -> None:
     """Tests that half of the rows that are a half-life old are drawn, and that those of the fit count until then."""
     recent = RecentRows(["v"], 4000)
     recent.add({"v": [0] * 4000}, -2000, np.full(4000, np.nan), np.zeros(4000, dtype=bool))
@@ -137,7 +142,7 @@ def test_older_rows_count_less_with_a_half_life():
         assert abs(share - 0.72 / 2**n_half_lives) < 0.06
 
 
-def test_windows_of_time_survive_clocks_that_jump():
+def test_windows_of_time_survive_clocks_that_jump() -> None:
     """Tests that rows leave a window of time when they are old, and not because one clock was wrong."""
     recent = RecentRows(["v"], timedelta(hours=1))
     minutes = np.arange(120.0) * 60e6
@@ -157,13 +162,13 @@ def test_windows_of_time_survive_clocks_that_jump():
         ({"window": timedelta(0)}, "window is 0:00:00: it must be above 0"),
     ],
 )
-def test_mistakes_are_explained(options, message):
+def test_mistakes_are_explained(options: dict[str, Any], message: str) -> None:
     """Tests that a parameter that cannot be is named."""
     with pytest.raises(ValueError, match=message):
         Monitor(fitted(), **options)
 
 
-def test_times_are_named():
+def test_times_are_named() -> None:
     """Tests that alarms say when, by a column of times."""
     rows = make_rows(14, 5)
     rows["at"] = np.array([datetime(2026, 1, 1, 12, minute) for minute in range(5)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ MODEL = ContextualAnomalyDetector(start_rows=100, window=256, n_trees=4)
 class Rows:
     """A stream with known anomalies, in place of one that river would download."""
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[dict[str, float], bool]]:
         random = np.random.default_rng(0)
         for number in range(125):
             a = float(random.uniform())
@@ -26,7 +28,7 @@ class Rows:
 
 
 @pytest.fixture(autouse=True)
-def local_stream(monkeypatch):
+def local_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "_yield_datasets", lambda model, scale=1: iter([Rows()]))
 
 
@@ -34,7 +36,7 @@ CHECKS = list({getattr(check, "__name__", str(check)): check for check in checks
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_passes_the_checks_of_river(name):
+def test_passes_the_checks_of_river(name: str) -> None:
     """Tests that the adapter passes each of river's checks for anomaly detectors."""
     for check in checks.yield_checks(MODEL):
         if getattr(check, "__name__", str(check)) == name:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import stat
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,17 +18,17 @@ from paribus.stream.row_types import RowTypes
 from paribus.stream.watching import Wanted, Watch
 from tests.stream.streams import fitted, make_rows, one
 
-OPTIONS = {"window": 256}
+OPTIONS: dict[str, Any] = {"window": 256}
 
 
 @pytest.fixture
-def lines():
+def lines() -> list[str]:
     rows = make_rows(20, 60)
     rows["x"][30] = 50.0
     return [json.dumps({"id": place, **one(rows, place)}) for place in range(60)]
 
 
-def watch(wanted, monitor=None, notes=None):
+def watch(wanted: Wanted, monitor: Monitor | None = None, notes: list[str] | None = None) -> Watch:
     found = Watch(
         monitor or Monitor(fitted(), fdr_period=50, **OPTIONS), wanted, ([] if notes is None else notes).append
     )
@@ -34,13 +36,14 @@ def watch(wanted, monitor=None, notes=None):
     return found
 
 
-def read(path):
+def read(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_each_row_has_a_verdict_and_broken_lines_are_reported(tmp_path, lines):
+def test_each_row_has_a_verdict_and_broken_lines_are_reported(tmp_path: Path, lines: list[str]) -> None:
     """Tests that broken lines are counted and reported, and do not stop the rest."""
-    source, out, notes = tmp_path / "rows.jsonl", tmp_path / "out.jsonl", []
+    source, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    notes: list[str] = []
     bad = ["{no json", json.dumps({"id": 7}), "", json.dumps({**json.loads(lines[0]), "x": "much"}), "[1]"]
     source.write_text("\n".join([*lines[:10], *bad, *lines[10:]]) + "\n")
     found = watch(Wanted(str(source), out=out, as_json=True, key="id"), notes=notes)
@@ -51,7 +54,7 @@ def test_each_row_has_a_verdict_and_broken_lines_are_reported(tmp_path, lines):
     assert "column 'x' holds 'much', which is no number" in notes[2]
 
 
-def test_csv_and_text_give_the_same_as_json(tmp_path, lines):
+def test_csv_and_text_give_the_same_as_json(tmp_path: Path, lines: list[str]) -> None:
     """Tests that CSV with a header has the verdicts of the same rows in JSON, and that text has the alarms only."""
     rows = [json.loads(line) for line in lines]
     table = tmp_path / "rows.csv"
@@ -69,7 +72,9 @@ class KilledError(Exception):
 
 
 @pytest.mark.parametrize("killed_after", [1, 3])
-def test_a_crash_neither_loses_nor_doubles_a_verdict(tmp_path, lines, monkeypatch, killed_after):
+def test_a_crash_neither_loses_nor_doubles_a_verdict(
+    tmp_path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch, killed_after: int
+) -> None:
     """Tests that a run that is killed after it wrote, and before its checkpoint, has the same output in the end."""
     source, out, state = tmp_path / "rows.jsonl", tmp_path / "out.jsonl", tmp_path / "watch.state"
     source.write_text("\n".join(lines) + "\n")
@@ -77,10 +82,10 @@ def test_a_crash_neither_loses_nor_doubles_a_verdict(tmp_path, lines, monkeypatc
     monkeypatch.setattr(watching, "CHECKPOINT_ROWS", 24)
     watch(Wanted(str(source), out=tmp_path / "whole.jsonl", as_json=True))
     wanted = Wanted(str(source), out=out, state=state, as_json=True, key=None)
-    written = []
+    written: list[int] = []
     judge = Watch._judge
 
-    def dies(self, rows):
+    def dies(self: Watch, rows: list[Any]) -> None:
         judge(self, rows)
         written.append(len(rows))
         if len(written) == killed_after:
@@ -96,7 +101,7 @@ def test_a_crash_neither_loses_nor_doubles_a_verdict(tmp_path, lines, monkeypatc
     assert read(out) == read(tmp_path / "whole.jsonl")
 
 
-def test_a_row_that_comes_again_is_not_judged_again(tmp_path, lines):
+def test_a_row_that_comes_again_is_not_judged_again(tmp_path: Path, lines: list[str]) -> None:
     """Tests that keys tell rows that were sent twice."""
     source = tmp_path / "rows.jsonl"
     source.write_text("\n".join([*lines[:20], *lines[10:30]]))
@@ -105,7 +110,7 @@ def test_a_row_that_comes_again_is_not_judged_again(tmp_path, lines):
     assert found.counts.n_again == 10
 
 
-def test_a_query_is_polled_from_the_last_key(tmp_path, lines):
+def test_a_query_is_polled_from_the_last_key(tmp_path: Path, lines: list[str]) -> None:
     """Tests that a query gives each row once, and that a second run goes on where the first ended."""
     path, out, state = tmp_path / "rows.db", tmp_path / "out", tmp_path / "state"
     rows = [json.loads(line) for line in lines]
@@ -121,7 +126,7 @@ def test_a_query_is_polled_from_the_last_key(tmp_path, lines):
     assert [each["key"] for each in read(out)] == list(range(60))
 
 
-def test_the_alert_command_gets_each_alarm_as_json(tmp_path, lines):
+def test_the_alert_command_gets_each_alarm_as_json(tmp_path: Path, lines: list[str]) -> None:
     """Tests that a program is run with the alarm on its input, and that one that fails is counted."""
     program = tmp_path / "alert"
     program.write_text(f"#!/bin/sh\ncat >> '{tmp_path}/alerts'\n")
@@ -132,7 +137,7 @@ def test_the_alert_command_gets_each_alarm_as_json(tmp_path, lines):
     alarm = json.loads((tmp_path / "alerts").read_text())
     assert (alarm["kind"], alarm["key"], alarm["column"]) == ("row", 30, "x")
     program.write_text("#!/bin/sh\nexit 3\n")
-    notes = []
+    notes: list[str] = []
     found = watch(Wanted(str(source), out=tmp_path / "out", alert_command=program), notes=notes)
     assert found.counts.n_failed_alerts == 1
     assert notes == ["the alert command failed: it ended with 3"]
@@ -147,19 +152,19 @@ def test_the_alert_command_gets_each_alarm_as_json(tmp_path, lines):
         ({"source": "-", "alert_command": "rm -rf /tmp/x"}, "there is no program 'rm -rf /tmp/x' to run"),
     ],
 )
-def test_mistakes_are_explained_before_anything_is_read(tmp_path, wanted, message):
+def test_mistakes_are_explained_before_anything_is_read(tmp_path: Path, wanted: dict[str, Any], message: str) -> None:
     """Tests that what cannot work is said at once; a command with arguments is not run through a shell."""
     with pytest.raises((ValueError, OSError), match=message):
         run(tmp_path / "no.paribus", Wanted(**wanted), {})
 
 
-def test_windows_are_numbers_or_times():
+def test_windows_are_numbers_or_times() -> None:
     """Tests that a window that is neither is refused."""
     with pytest.raises(ValueError, match="--window is 'soon'"):
         parse_window("soon")
 
 
-def test_lines_are_read_as_they_are_meant():
+def test_lines_are_read_as_they_are_meant() -> None:
     """Tests that headers that repeat are no rows, and that a line with too few values is broken."""
     parser = LineParser()
     assert [parser.parse(line) for line in ("a,b", "1,2", "a,b")] == [None, {"a": "1", "b": "2"}, None]
@@ -167,7 +172,7 @@ def test_lines_are_read_as_they_are_meant():
         parser.parse("1")
 
 
-def test_values_become_those_of_the_model():
+def test_values_become_those_of_the_model() -> None:
     """Tests that text is read as numbers where the model has numbers, and what is missing is missing."""
     types = RowTypes(fitted())
     row = types.convert({"a": "0.5", "b": 1, "k": "u", "x": "NA", "y": None, "other": [1]})

@@ -15,5 +15,5 @@ def uniform_rows(seed: int, first: int, n_rows: int, n: int) -> Floats:
     True
     """
     base = mix(np.arange(first, first + n_rows, dtype=np.uint64) ^ mix(np.array([seed], dtype=np.uint64)))
-    places = mix(base[:, None] + np.arange(1, n + 1, dtype=np.uint64))
+    places = mix(np.asarray(base[:, None] + np.arange(1, n + 1, dtype=np.uint64), dtype=np.uint64))
     return np.asarray((places >> np.uint64(11)).astype(np.float64) / 2.0**53)

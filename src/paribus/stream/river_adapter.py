@@ -13,7 +13,7 @@ from paribus.detectors.surprise import ConditionalSurprise
 from paribus.stream.monitor import Monitor
 
 
-class ContextualAnomalyDetector(base.AnomalyDetector):  # type: ignore[misc]
+class ContextualAnomalyDetector(base.AnomalyDetector):
     """Scores how improbable the behavior of a row is given its context, and follows slow changes.
 
     The features of the first row are the columns. What a later row lacks is missing, and what it has besides is left

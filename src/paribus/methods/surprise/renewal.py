@@ -60,11 +60,11 @@ def pool_rows(
     kept = kept[np.argsort(held_numbers[kept], kind="stable")]
     all_numbers = np.concatenate([held_numbers[kept], recent_numbers])
     sequence = np.argsort(all_numbers, kind="stable")
-    rows = np.vstack([old.rows[kept], values])[sequence]
+    pooled = np.vstack([old.rows[kept], values])[sequence]
     original = _join(old, order[kept], recent, sequence)
     columns = old.n_columns if old.names is None else old.names
     table = EncodedTable(
-        original, old.roles, old.encoding, rows, None, columns, old.behavior_encoding
+        original, old.roles, old.encoding, pooled, None, columns, old.behavior_encoding
     ).by_content()  # fmt: skip
     all_numbers = all_numbers[sequence]
     assert table.order is not None
