@@ -12,19 +12,17 @@ from typing import Any
 import pytest
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from paribus.explain.known import read_known
 from paribus.explore.folder import Folder
 from paribus.explore.run import LOOPBACK, listen, make_server
 from paribus.explore.session import Session
-from tests.browser.chromium import ADVICE, find_chromium
 from tests.explore.support import QUICK, ROLES, TOKEN, wait, write_stones
 from tests.support.hostile import NAMES
-from tests.support.system_packages import must_have
 
 OpenPage = Callable[..., Page]
-PATIENCE = 60_000  # milliseconds
+PATIENCE = 15_000  # milliseconds
 SCREEN = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
 
@@ -50,19 +48,6 @@ class Running:
         self._server.force_exit = True
         self._thread.join(10)
         self.listener.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = find_chromium()
-    if program is None:
-        reason = f"there is no browser to test the explorer in: {ADVICE}"
-        pytest.fail(reason) if must_have() else pytest.skip(reason)
-    with sync_playwright() as playwright:
-        flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
-        launched = playwright.chromium.launch(executable_path=program, args=flags)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
