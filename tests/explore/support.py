@@ -20,7 +20,7 @@ ROLES = {"stone": "id", "carat": "context", "cut": "context", "x": "behavior", "
 QUICK = {"n_trees": 16}
 
 
-def write_stones(path: Path, n: int = 500, n_zero: int = 6) -> Path:
+def write_stones(path: Path, n: int = 1500, n_zero: int = 6) -> Path:
     """A table of stones whose sizes follow their weight, some with a size of 0; and some that are too wide."""
     random = np.random.default_rng(0)
     carat = random.uniform(0.3, 2.0, n)

@@ -50,7 +50,9 @@ class Reference:
         store = view.store
         self.surroundings = Surroundings(store.context(slice(None)), view.context)
         self.names = view.behavior_names
-        first = evenly(np.arange(store.n_rows if store.n_rows >= MIN_FITTED else 0), N_FIRST)
+        first = evenly(np.arange(store.n_rows), N_FIRST)
+        if store.n_rows < MIN_FITTED:
+            first = first[:0]
         successive = np.arange(max(0, store.n_rows - N_SUCCESSIVE), store.n_rows)
         context = store.context(first)
         of_context = self._context_levels(context, OF_FIRST)
