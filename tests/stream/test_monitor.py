@@ -173,6 +173,6 @@ def test_times_are_named() -> None:
     rows = make_rows(14, 5)
     rows["at"] = np.array([datetime(2026, 1, 1, 12, minute) for minute in range(5)])
     rows["x"][3] = 60.0
-    monitor = Monitor(fitted(), time="at", fdr_period=10)
+    monitor = Monitor(fitted(), time="at", fdr_period=100)
     monitor.update_many(rows)
     assert [alarm.time for alarm in monitor.alarms_] == ["2026-01-01T12:03:00"]

@@ -85,8 +85,10 @@ def odds(evidence: float) -> str:
     """
     if evidence >= 1e6:
         return "fewer than 1 in a million"
-    digits = 10 ** max(len(str(int(evidence))) - 2, 0)
-    return f"1 in {int(evidence) // digits * digits:,}"
+    # 1 / 1e-5 is a little below 100,000.
+    whole = int(evidence * (1.0 + 1e-9))
+    digits = 10 ** max(len(str(whole)) - 2, 0)
+    return f"1 in {whole // digits * digits:,}"
 
 
 def say_row(number: int, p_value: float, column: str, time: str | None) -> str:

@@ -177,8 +177,8 @@ def find_strides(levels: Floats) -> npt.NDArray[np.int64]:
 
     0 where there is no such number up to a tenth of the rows: such a column cannot be tested.
 
-    >>> walk = np.repeat(np.random.default_rng(0).uniform(size=400), 5)
-    >>> find_strides(np.column_stack([walk, np.random.default_rng(1).uniform(size=2000)])).tolist()
+    >>> walk = np.repeat(np.random.default_rng(0).uniform(size=2000), 5)
+    >>> find_strides(np.column_stack([walk, np.random.default_rng(1).uniform(size=10_000)])).tolist()
     [5, 1]
     """
     n = len(levels)
