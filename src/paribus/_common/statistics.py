@@ -44,7 +44,7 @@ def evenly(values: npt.NDArray[Number], max_count: int) -> npt.NDArray[Number]:
     >>> evenly(np.arange(10), 4)
     array([0, 3, 6, 9])
     """
-    return values[:: -(-len(values) // max_count)]
+    return values[:: -(-len(values) // max_count) or 1]
 
 
 def mean_deviation(values: Floats) -> float:

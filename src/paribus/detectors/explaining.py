@@ -137,7 +137,7 @@ class ExplainingDetector(ScoringDetector):
         >>> weather = datasets.load("weather")
         >>> table = {name: list(column) for name, column in weather.table.items()}
         >>> table["wind"][100:112] = [0.0] * 12
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(table)
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, false_alarms=0.01).fit(table)
         >>> print(detector.groups()[0].rule)
         wind is 0.0 where ... is usual, for any month, elevation and zone
         """

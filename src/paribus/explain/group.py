@@ -216,9 +216,11 @@ class AnomalyGroup:
         --------
         >>> from paribus import ConditionalSurprise, datasets
         >>> weather = datasets.load("weather")
-        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral).fit(weather.table)
-        >>> [group.to_dict()["group"] for group in detector.groups()]
-        [1]
+        >>> table = {name: list(column) for name, column in weather.table.items()}
+        >>> table["wind"][100:112] = [0.0] * 12
+        >>> detector = ConditionalSurprise(weather.contextual, weather.behavioral, false_alarms=0.01).fit(table)
+        >>> detector.groups()[0].to_dict()["known_rule"]
+        'wind = 0'
         """
         return {
             "group": self.number,
