@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.chromium import ADVICE, find_chromium
-from tests.browser.page_checks import wait_until
+from tests.browser.page_checks import PATIENCE, wait_until
 from tests.support.system_packages import must_have
 
 OpenPage = Callable[..., Page]
@@ -42,7 +42,7 @@ def open_page(browser: Browser, reports: dict[str, Path]) -> Iterator[OpenPage]:
         context = browser.new_context(accept_downloads=True, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(5_000)
+        page.set_default_timeout(PATIENCE * 1000)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: complaints.append(dialog.message))

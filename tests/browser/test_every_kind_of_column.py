@@ -53,7 +53,7 @@ def test_every_kind_of_column_can_be_read(open_page: OpenPage, width: int, schem
     page.get_by_role("button", name="Open all").click()
     text = page.locator("body").inner_text()
     for words in (
-        "of comparable rows are, ",
+        "of comparable rows have it, ",
         "is <b>open</b> 'True'",
         "visits 14",
         "load 9.0",

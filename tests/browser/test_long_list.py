@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from paribus import ConditionalSurprise
 from paribus.explain.known import read_known
 from tests.browser.conftest import OpenPage
-from tests.browser.page_checks import COVERED, PALE
+from tests.browser.page_checks import COVERED, PALE, busy_seconds
 from tests.support.hostile import LABEL, NAMES, hostile_table
 
 SHOWN = ".list > tbody"
@@ -44,19 +43,18 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def test_ten_thousand_rows_are_quick(open_page: OpenPage, reports: dict[str, Path]) -> None:
-    """Tests that the page is small, opens in two seconds with all rows, and that filters and scrolling keep up."""
+    """Tests that the page is small, opens with all rows in two seconds of processor time, and that filters keep up."""
     assert reports["many"].stat().st_size < 5_000_000
-    start = time.perf_counter()
     page = open_page("many")
-    assert time.perf_counter() - start < 2
+    assert busy_seconds(page) < 2
     assert page.get_by_role("status").inner_text() == "10,000 rows"
     assert page.locator(SHOWN).count() == 50
     page.get_by_role("button", name="Show 200 more of 9,950").click()
     assert page.locator(SHOWN).count() == 250
-    start = time.perf_counter()
+    before = busy_seconds(page)
     page.get_by_label("Search").fill("rotterdam")
     found = page.get_by_role("status").inner_text()
-    assert time.perf_counter() - start < 1
+    assert busy_seconds(page) - before < 1
     assert re.fullmatch(r"[45],\d{3} of 10,000 rows", found)
     page.get_by_role("columnheader", name="score").get_by_role("button").click()
     page.get_by_role("columnheader", name="score").get_by_role("button").click()

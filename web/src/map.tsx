@@ -115,8 +115,13 @@ function range(axis: Axis, from: number, to: number): ValueRange | null {
     const name = axis.categories[Math.max(0, Math.min(axis.categories.length - 1, at))];
     return name === "others" ? null : { column: axis.name, category: name };
   }
+  // What lies beyond the axis is drawn at its end, so a rectangle that reaches the end has no limit there.
+  if (from <= 0 && to >= 1) return null;
   const span = axis.high - axis.low;
-  return { column: axis.name, low: axis.low + from * span, high: axis.low + to * span };
+  const found: ValueRange = { column: axis.name };
+  if (from > 0) found.low = axis.low + from * span;
+  if (to < 1) found.high = axis.low + to * span;
+  return found;
 }
 
 export function Map() {
