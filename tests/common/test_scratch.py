@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from paribus._common.atomic_files import atomic_write, check_writable
-from paribus._common.scratch import Scratch, scratch_folder
+from paribus._common.scratch import LOCK, Scratch, scratch_folder
 
 SCRIPT = """
 import os, signal, sys
@@ -57,6 +57,8 @@ def test_only_own_folders_are_removed(tmp_path: Path) -> None:
     (tmp_path / ".paribus-file.part").write_bytes(b"x")
     (tmp_path / ".paribus-dead.part").mkdir()
     (tmp_path / ".paribus-dead.part" / "draft").write_bytes(b"x")
+    (tmp_path / ".paribus-dead.part" / LOCK).write_bytes(b"")
+    (tmp_path / ".paribus-younger.part").mkdir()
     (tmp_path / "paribus-notes").mkdir()
     with atomic_write(tmp_path / "out.txt") as file:
         file.write(b"new")

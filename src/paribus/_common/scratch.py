@@ -60,7 +60,7 @@ class Scratch:
 
     def remove(self) -> None:
         """Removes the folder, if it is there."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove(self.folder)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -102,14 +102,28 @@ def _remove_if_stray(folder: Path) -> None:
     try:
         lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
-        # Killed before the lock was there, or while the folder was removed.
-        shutil.rmtree(folder, ignore_errors=True)
+        # Killed before the lock was there, or after it was removed: in both cases the folder is empty. If it is not, its
+        # process has made the lock just now.
+        os.rmdir(folder)
         return
     try:
         if _take(lock):
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
     finally:
         os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder, its lock last: a folder without a lock is empty. What cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        for entry in list(os.scandir(folder)):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            elif entry.name != LOCK:
+                os.unlink(entry.path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(folder / LOCK)
+        os.rmdir(folder)
 
 
 def _take(lock: int) -> bool | None:
