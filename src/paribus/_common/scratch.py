@@ -102,8 +102,8 @@ def _remove_if_stray(folder: Path) -> None:
     try:
         lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
-        # Killed before the lock was there, or after it was removed: in both cases the folder is empty. If it is not, its
-        # process has made the lock just now.
+        # Its process was killed before the lock was there, or after it was removed: the folder is empty. If it is not,
+        # its process has made the lock just now.
         os.rmdir(folder)
         return
     try:
