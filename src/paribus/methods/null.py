@@ -104,10 +104,9 @@ def _count_beyond_gap(descending: Floats) -> int:
     """How many of the highest scores are apart from all others: a tail of ordinary rows has no gap, heavy or not.
 
     >>> tail = -np.log((np.arange(2000) + 0.5) / 2000)
-    >>> _count_beyond_gap(tail), _count_beyond_gap(np.append(np.full(15, 10.0) + 0.01 * np.arange(15), tail))
+    >>> _count_beyond_gap(tail), _count_beyond_gap(np.append(10.0 - 0.01 * np.arange(15), tail))
     (0, 15)
     """
-    descending = -np.sort(-descending)
     n = len(descending)
     places = _quantiles(descending, np.array([0.7, 0.25]))
     slope = float(places[1] - places[0]) / np.log(0.7 / 0.25)
