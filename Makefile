@@ -16,7 +16,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= $(shell command -v ccache 2>/dev/null)
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-CPP_SOURCES := $(wildcard src/cpp/*.cpp src/cpp/*/*.hpp src/cpp/*/*.cpp)
+CPP_SOURCES := $(wildcard src/cpp/*/*.hpp src/cpp/*/*.cpp)
 # The folders are in the list so that a file that goes away counts as a change.
 SOURCES := pyproject.toml CMakeLists.txt $(shell find src -not -path '*/__pycache__*')
 

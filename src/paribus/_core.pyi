@@ -48,6 +48,14 @@ class RowIndex:
     def find_all(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
         """For each row of the table, the first one that equals it."""
 
+def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
+    """A checksum that finds damage, at several gigabytes per second."""
+
+def check_rows(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_number: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_codes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float) -> tuple[bool, bool]:
+    """
+    Whether all numbers are within range and all categories codes; and whether all NaN are quiet and positive.
+    """
+
 class FeatureKinds:
     """Which features are categorical, and the bins of their categories."""
 
@@ -149,6 +157,11 @@ class Forest:
         How much each fitted row counts in the distribution of one row, 1 in all.
         """
 
+def splice_forests(older: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_dropped: int, newer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+    """
+    A packed forest without its first trees, and with those of another one of the same features at its end.
+    """
+
 class Smoothing:
     """How the distributions of a column are smoothed."""
 
@@ -170,16 +183,6 @@ def second_means(forests: Sequence[Forest], rows: Annotated[NDArray[numpy.float6
     The mean of the second target over the leaves of each row, in all forests.
     """
 
-def update_change_tests(strides: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], payoffs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], patience: float, limit: float, counts: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], wealth: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], begun: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], n_in_group: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], recent: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], is_over: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], n_before: int, levels: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], random: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], number: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
-    """
-    Tests rows of a stream for changes, one after the other, and updates the tests in place. By column: the row that settled a change, or -1.
-    """
-
-def splice_forests(older: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_dropped: int, newer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
-    """
-    A packed forest without its first trees, and with those of another one of the same features at its end.
-    """
-
 def column_quantiles(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """
     The quantiles of the smooth distributions of rows at some levels: [row][level].
@@ -195,12 +198,9 @@ def column_surprises(atoms: Annotated[NDArray[numpy.float64], dict(shape=(None,)
     Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is one.
     """
 
-def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
-    """A checksum that finds damage, at several gigabytes per second."""
-
-def check_rows(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_number: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_codes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float) -> tuple[bool, bool]:
+def update_change_tests(strides: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], payoffs: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], patience: float, limit: float, counts: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], wealth: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], begun: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], n_in_group: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], recent: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], is_over: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], n_before: int, levels: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], random: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], number: int) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """
-    Whether all numbers are within range and all categories codes; and whether all NaN are quiet and positive.
+    Tests rows of a stream for changes, one after the other, and updates the tests in place. By column: the row that settled a change, or -1.
     """
 
 def kernel() -> str:

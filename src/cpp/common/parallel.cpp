@@ -20,7 +20,7 @@ constexpr std::size_t max_block = 64;
 
 void for_each_item(std::size_t n_items, std::size_t n_threads,
                    const std::function<std::function<void(std::size_t)>(const std::atomic<bool> &)> &make_worker,
-                   const std::function<void(std::size_t)> &on_tick) {
+                   const Tick &on_tick) {
     if (n_items == 0) {
         on_tick(0);
         return;

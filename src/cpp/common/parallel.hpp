@@ -6,6 +6,9 @@
 
 namespace paribus {
 
+/// Called with the number of finished items; may throw to stop the work.
+using Tick = std::function<void(std::size_t)>;
+
 /// Does the work for items 0 ... n_items - 1 on up to `n_threads` threads, in blocks of consecutive items; for a single
 /// item on the calling thread.
 ///
@@ -16,6 +19,6 @@ namespace paribus {
 /// @throws the first exception of a worker
 void for_each_item(std::size_t n_items, std::size_t n_threads,
                    const std::function<std::function<void(std::size_t)>(const std::atomic<bool> &)> &make_worker,
-                   const std::function<void(std::size_t)> &on_tick);
+                   const Tick &on_tick);
 
 }  // namespace paribus

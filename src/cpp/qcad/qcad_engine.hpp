@@ -1,8 +1,8 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "qcad/fitted_table.hpp"
 
 namespace paribus {
@@ -45,8 +45,6 @@ struct Query {
     /// [row][2]: the distances of the nearest and of the farthest neighbor.
     double *reach = nullptr;
 };
-
-using Tick = std::function<void(std::size_t)>;
 
 /// Computes neighbors, paths, percentiles and scores in one pass over the rows. See `for_each_item` for `on_tick`.
 void run(const FittedTable &table, const ForestParameters &parameters, const Query &query, std::size_t n_threads,

@@ -2,16 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "surprise/table_tree.hpp"
 #include "surprise/target_grid.hpp"
 
 namespace paribus {
-
-/// Called with how much of the work is done.
-using Tick = std::function<void(std::size_t)>;
 
 /// Rows to ask a forest about.
 struct AskedRows {

@@ -1,0 +1,58 @@
+// Arrays of Python as arguments and results, which all bindings share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "common/context.hpp"
+#include "common/parallel.hpp"
+
+namespace bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <typename T, std::size_t Dimensions>
+using Input = nb::ndarray<const T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <typename T, std::size_t Dimensions>
+using InPlace = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <typename T, std::size_t Dimensions>
+using Output = nb::ndarray<nb::numpy, T, nb::ndim<Dimensions>>;
+
+inline void require(bool condition, const char *message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+template <typename T, std::size_t Dimensions>
+Output<T, Dimensions> new_array(const std::array<std::size_t, Dimensions> &shape) {
+    std::size_t size = 1;
+    for (const std::size_t length : shape) size *= length;
+    auto *data = new T[std::max<std::size_t>(size, 1)];
+    nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    return Output<T, Dimensions>(data, Dimensions, shape.data(), owner);
+}
+
+// Lets Python handle signals, and tells whoever wants to know how far the work has come.
+inline paribus::Tick python_tick(const nb::object &progress) {
+    return [&progress](std::size_t n_done) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (!progress.is_none()) progress(n_done);
+    };
+}
+
+inline std::vector<paribus::FeatureKind> kinds(const Input<std::uint8_t, 1> &categorical) {
+    std::vector<paribus::FeatureKind> kinds;
+    for (std::size_t f = 0; f < categorical.shape(0); ++f) {
+        kinds.push_back(categorical.data()[f] != 0 ? paribus::FeatureKind::categorical : paribus::FeatureKind::numeric);
+    }
+    return kinds;
+}
+
+}  // namespace bindings

@@ -1,0 +1,223 @@
+#include "surprise/evidence.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings/areas.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/forest.hpp"
+#include "surprise/reference_rows.hpp"
+#include "surprise/whole_column.hpp"
+
+namespace bindings {
+
+namespace {
+
+/// How a column is smoothed: everything that does not depend on the row.
+class Smoothing {
+public:
+    Smoothing(const std::string &shape, double center, double unit, double width, double surprise_width,
+              double resolution, double tail_probability) {
+        require(shape == "plain" || shape == "asinh" || shape == "log", "shape: plain, asinh or log");
+        require(unit > 0.0 && width > 0.0 && surprise_width > 0.0 && resolution >= 0.0, "units and widths: above 0");
+        require(tail_probability > 0.0 && tail_probability < 1.0, "tail_probability: between 0 and 1");
+        using Kind = paribus::ColumnShape::Kind;
+        const Kind kind = shape == "plain" ? Kind::plain : shape == "asinh" ? Kind::inverse_sinh : Kind::logarithm;
+        parameters_ = {{kind, center, unit}, width, surprise_width, resolution, tail_probability};
+    }
+
+    const paribus::EvidenceParameters &get() const { return parameters_; }
+
+    Output<double, 1> transformed(const Input<double, 1> &values) const {
+        auto result = new_array<double, 1>({values.shape(0)});
+        for (std::size_t i = 0; i < values.shape(0); ++i) {
+            result.data()[i] = parameters_.shape.transformed(values.data()[i]);
+        }
+        return result;
+    }
+
+    Output<double, 1> slopes(const Input<double, 1> &values) const {
+        auto result = new_array<double, 1>({values.shape(0)});
+        for (std::size_t i = 0; i < values.shape(0); ++i) {
+            result.data()[i] = parameters_.shape.slope(values.data()[i]);
+        }
+        return result;
+    }
+
+private:
+    paribus::EvidenceParameters parameters_;
+};
+
+using View = std::tuple<const Forest *, std::optional<Input<double, 1>>, double, double, double>;
+
+/// The forests of views in the form that suits the rows, which takes a while if they have to be unpacked.
+std::vector<std::shared_ptr<const paribus::LeafFinder>> get_forests(
+    const std::vector<View> &views, const paribus::AskedRows &asked, std::size_t n_threads,
+    std::vector<paribus::SmoothView> &smooth) {
+    std::vector<std::shared_ptr<const paribus::LeafFinder>> forests;
+    for (std::size_t v = 0; v < views.size(); ++v) {
+        forests.push_back(std::get<0>(views[v])->get(asked, n_threads));
+        smooth[v].forest = forests.back().get();
+    }
+    return forests;
+}
+
+std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evidence(
+    const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
+    const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
+    const nb::object &progress) {
+    require(!views.empty(), "one view or more");
+    paribus::AskedRows asked = {};
+    std::vector<paribus::SmoothView> smooth;
+    for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
+        asked = forest->check(rows, fitted);
+        require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
+        require(share >= 0.0 && min_width > 0.0 && min_deviation > 0.0, "share: not below 0; least widths: above 0");
+        smooth.push_back({nullptr, centers ? centers->data() : nullptr, share, min_width, min_deviation});
+    }
+    require(values.shape(0) == asked.n_rows, "values: one per row");
+    auto evidence = new_array<double, 1>({asked.n_rows});
+    auto surprises = new_array<double, 2>({asked.n_rows, views.size()});
+    auto seconds = new_array<double, 1>({asked.n_rows});
+    const paribus::Tick tick = python_tick(progress);
+    {
+        const nb::gil_scoped_release released;
+        const auto forests = get_forests(views, asked, n_threads, smooth);
+        paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
+                               seconds.data(), n_threads, tick);
+    }
+    return {evidence, surprises, seconds};
+}
+
+Output<double, 1> second_means(const std::vector<const Forest *> &forests, const Input<double, 2> &rows,
+                               const Input<std::int64_t, 1> &fitted, std::size_t n_threads,
+                               const nb::object &progress) {
+    require(!forests.empty(), "one forest or more");
+    paribus::AskedRows asked = {};
+    std::vector<std::shared_ptr<const paribus::LeafFinder>> finders;
+    std::vector<const paribus::LeafFinder *> all;
+    for (const Forest *forest : forests) {
+        asked = forest->check(rows, fitted);
+        finders.push_back(forest->get(asked, n_threads));
+        all.push_back(finders.back().get());
+    }
+    auto result = new_array<double, 1>({asked.n_rows});
+    const paribus::Tick tick = python_tick(progress);
+    const nb::gil_scoped_release released;
+    paribus::find_second_means(asked, all, result.data(), n_threads, tick);
+    return result;
+}
+
+Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothing &smoothing,
+                                   const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
+                                   const Input<double, 1> &levels, std::size_t n_threads) {
+    require(!views.empty(), "one view or more");
+    paribus::AskedRows asked = {};
+    std::vector<paribus::SmoothView> smooth;
+    for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
+        asked = forest->check(rows, fitted);
+        require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
+        require(share >= 0.0 && min_width > 0.0, "share: not below 0; least widths: above 0");
+        smooth.push_back({nullptr, centers ? centers->data() : nullptr, share, min_width, min_deviation});
+    }
+    const std::vector<double> wanted(levels.data(), levels.data() + levels.shape(0));
+    require(std::is_sorted(wanted.begin(), wanted.end()), "levels: ascending");
+    auto result = new_array<double, 2>({asked.n_rows, wanted.size()});
+    const nb::object nothing = nb::none();
+    const paribus::Tick tick = python_tick(nothing);
+    const nb::gil_scoped_release released;
+    const auto forests = get_forests(views, asked, n_threads, smooth);
+    paribus::find_smooth_quantiles(asked, smooth, smoothing.get(), wanted, result.data(), n_threads, tick);
+    return result;
+}
+
+using Counted = std::tuple<const Forest *, double>;
+
+std::tuple<Output<std::int64_t, 2>, Output<double, 2>, Output<double, 3>> reference_rows(
+    const std::vector<std::vector<Counted>> &features, const Input<double, 2> &fitted_rows,
+    const Input<double, 1> &ranges, const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
+    std::size_t n_reference, std::size_t n_threads) {
+    const std::size_t n_fitted = fitted_rows.shape(0), n_rows = rows.shape(0);
+    require(rows.shape(1) == fitted_rows.shape(1) && fitted.shape(0) == n_rows, "rows: [row][feature] as fitted");
+    require(ranges.shape(0) <= rows.shape(1), "ranges: one per contextual feature");
+    for (std::size_t i = 0; i < n_rows; ++i) {
+        require(fitted.data()[i] < static_cast<std::int64_t>(n_fitted), "an unknown fitted row");
+    }
+    std::vector<std::vector<paribus::CountedForest>> counted;
+    for (const auto &each : features) {
+        counted.emplace_back();
+        for (const auto &[forest, share] : each) {
+            forest->check(rows, fitted);
+            require(forest->packed_forest().samples().n_rows() == n_fitted, "forests: of the same table");
+            counted.back().push_back({&forest->packed_forest(), share});
+        }
+    }
+    const paribus::ContextDistance distance = {
+        fitted_rows.data(), rows.shape(1), {ranges.data(), ranges.data() + ranges.shape(0)}};
+    auto positions = new_array<std::int64_t, 2>({n_rows, n_reference});
+    auto distances = new_array<double, 2>({n_rows, n_reference});
+    auto weights = new_array<double, 3>({n_rows, features.size(), n_reference});
+    const nb::object nothing = nb::none();
+    const paribus::Tick tick = python_tick(nothing);
+    {
+        const nb::gil_scoped_release released;
+        paribus::find_reference_rows({n_rows, rows.data(), fitted.data()}, counted, distance, n_fitted, n_reference,
+                                     positions.data(), distances.data(), weights.data(), n_threads, tick);
+    }
+    return {positions, distances, weights};
+}
+
+}  // namespace
+
+void add_evidence(nb::module_ &m) {
+    nb::class_<Smoothing>(m, "Smoothing", "How the distributions of a column are smoothed.")
+        .def(nb::init<const std::string &, double, double, double, double, double, double>(), "shape"_a, "center"_a,
+             "unit"_a, "width"_a, "surprise_width"_a, "resolution"_a, "tail_probability"_a)
+        .def("transformed", &Smoothing::transformed, "values"_a, "Values on the scale on which they are smoothed.")
+        .def("slopes", &Smoothing::slopes, "values"_a, "The derivative of that scale at some values.");
+
+    m.def("column_evidence", &column_evidence, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a,
+          "n_threads"_a = 1, "progress"_a = nb::none(),
+          "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the "
+          "logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view "
+          "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.");
+
+    m.def("second_means", &second_means, "forests"_a, "rows"_a, "fitted"_a, "n_threads"_a = 1,
+          "progress"_a = nb::none(), "The mean of the second target over the leaves of each row, in all forests.");
+
+    m.def("column_quantiles", &column_quantiles, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "levels"_a,
+          "n_threads"_a = 1, "The quantiles of the smooth distributions of rows at some levels: [row][level].");
+
+    m.def("reference_rows", &reference_rows, "features"_a, "fitted_rows"_a, "ranges"_a, "rows"_a, "fitted"_a,
+          "n_reference"_a, "n_threads"_a = 1,
+          "The fitted rows that share most leaves with rows, nearest first, -1 where there are fewer; their distances; "
+          "and how much each counts, [row][feature][reference row]. A feature is a list of forests and their shares.");
+
+    m.def(
+        "column_surprises",
+        [](const Input<double, 1> &atoms, double scale, const Input<double, 1> &values,
+           const Input<std::uint8_t, 1> &is_own, std::size_t n_threads) {
+            require(atoms.shape(0) >= 2 && scale > 0.0, "two atoms or more, and a scale above 0");
+            require(is_own.shape(0) == values.shape(0), "is_own: one per value");
+            auto result = new_array<double, 1>({values.shape(0)});
+            const nb::gil_scoped_release released;
+            paribus::column_surprises(atoms.data(), atoms.shape(0), scale, values.data(), is_own.data(),
+                                      values.shape(0), result.data(), n_threads);
+            return result;
+        },
+        "atoms"_a, "scale"_a, "values"_a, "is_own"_a, "n_threads"_a = 1,
+        "Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is "
+        "one.");
+}
+
+}  // namespace bindings

@@ -1,0 +1,68 @@
+// A forest over all rows of a table.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "bindings/tables.hpp"
+#include "surprise/leaf_finder.hpp"
+#include "surprise/packed_forest.hpp"
+#include "surprise/table_forest.hpp"
+
+namespace bindings {
+
+/// A forest, packed; and as it was grown, until that is released.
+class Forest {
+public:
+    Forest(const FeatureTable &table, const Samples &samples, const Target &target,
+           const Input<std::uint16_t, 1> &features, std::size_t max_features, std::size_t min_samples_leaf,
+           std::uint64_t seed, std::size_t n_threads, const nb::object &progress);
+
+    Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target,
+           const Input<std::uint8_t, 1> &packed);
+
+    Input<std::uint8_t, 1> packed() const { return packed_; }
+    const paribus::PackedForest &packed_forest() const { return *forest_; }
+    void release() { grown_.reset(); }
+    void hold(std::size_t n_threads);
+
+    /// From now on the packed form is used, which knows the second target.
+    void set_second_target(const Input<std::uint8_t, 1> &values);
+
+    /// The forest in the form that suits the rows.
+    std::shared_ptr<const paribus::LeafFinder> get(const paribus::AskedRows &asked, std::size_t n_threads) const;
+
+    Output<double, 1> deviations(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
+                                 std::size_t n_threads, const nb::object &progress) const;
+
+    Output<double, 1> surprises(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
+                                const Input<double, 1> &values, double width, double least_deviation,
+                                std::size_t n_threads, const nb::object &progress) const;
+
+    Output<double, 2> quantiles(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted, std::size_t n,
+                                std::size_t n_threads, const nb::object &progress) const;
+
+    Output<double, 2> class_shares(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted, double strength,
+                                   std::size_t n_threads, const nb::object &progress) const;
+
+    Output<double, 2> atoms(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted, std::size_t n_threads,
+                            const nb::object &progress) const;
+
+    Output<double, 1> weights(const Input<double, 1> &row, std::int64_t fitted) const;
+
+    paribus::AskedRows check(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted) const;
+
+private:
+    void open();
+
+    std::shared_ptr<const paribus::FeatureKinds> kinds_;
+    std::shared_ptr<const paribus::TreeSamples> samples_;
+    Target target_;
+    Input<std::uint8_t, 1> packed_;
+    std::optional<Input<std::uint8_t, 1>> second_target_;
+    std::shared_ptr<const paribus::PackedForest> forest_;
+    std::shared_ptr<const paribus::TableForest> grown_;
+};
+
+}  // namespace bindings
