@@ -57,7 +57,7 @@ test: $(VENV)/.installed-test  ## run the tests, and the examples in docstrings 
 	@$(BIN)/python -m tests.browser.chromium
 	@$(BIN)/python -m tests.databases.postgresql
 	@$(BIN)/python -m tests.engines.java
-	$(BIN)/python -m pytest -n auto --dist worksteal --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
+	$(BIN)/python -m pytest -n auto --dist worksteal --budget --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
 	    $(if $(PARIBUS_DATA),,--ignore=docs/examples/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.budget import Budget
 from tests.support.detectors import DETECTORS
 from tests.support.models import wide_table
 from tests.support.running import write_table
@@ -27,6 +28,15 @@ settings.register_profile("default", max_examples=60, deadline=None, suppress_he
 settings.register_profile("sanitize", settings.get_profile("default"), max_examples=15)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--budget", action="store_true", help="print processor time by file, and limit it by test")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--budget"):
+        config.pluginmanager.register(Budget(), "budget")
 
 
 @pytest.fixture(scope="session")

@@ -16,23 +16,9 @@ import pytest
 from paribus.evaluation import runner
 from paribus.evaluation.results import Mean, Result, ResultFile, Task, means
 from paribus.evaluation.runner import DIED, pending, run
+from tests.evaluation import tasks
+from tests.evaluation.tasks import TASKS, die, fail_once, succeed
 from tests.support.running import invoke
-
-TASKS = [Task("accuracy", "Syn1", "QCAD", trial) for trial in range(6)]
-
-
-def succeed(task: Task) -> Result:
-    return Result(task, 0.5, prc_auc=task.trial / 10)
-
-
-def fail_once(task: Task) -> Result:
-    return Result(task, 0.5, error="ValueError: no") if task.trial == 2 else succeed(task)
-
-
-def die(task: Task) -> Result:
-    if task.trial == 2:
-        os._exit(1)
-    return succeed(task)
 
 
 def test_results_survive_the_file(tmp_path: Path) -> None:
@@ -82,22 +68,7 @@ def test_a_foreign_line_raises_an_error(tmp_path: Path) -> None:
 
 def test_a_killed_run_is_resumed(tmp_path: Path) -> None:
     """Tests that a run killed in the middle of a task keeps the results before it, and that no task runs twice."""
-    script = tmp_path / "killed.py"
-    script.write_text(
-        "import os, signal, sys\n"
-        "from pathlib import Path\n"
-        "from paribus.evaluation.results import Result, ResultFile, Task\n"
-        "from paribus.evaluation.runner import pending, run\n"
-        "file = ResultFile(Path(sys.argv[1]))\n"
-        "tasks = [Task('accuracy', 'Syn1', 'QCAD', trial) for trial in range(6)]\n"
-        "def work(task):\n"
-        "    print(task.trial, flush=True)\n"
-        "    if task.trial == int(sys.argv[2]):\n"
-        "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return Result(task, 0.5, prc_auc=task.trial / 10)\n"
-        "run(pending(tasks, file), file, work)\n"
-    )
-    command = [sys.executable, str(script), str(tmp_path / "results.jsonl")]
+    command = [sys.executable, "-m", tasks.__name__, str(tmp_path / "results.jsonl")]
     killed = subprocess.run([*command, "3"], capture_output=True, text=True, check=False)
     assert killed.returncode < 0
     assert killed.stdout.split() == ["0", "1", "2", "3"]
@@ -189,10 +160,10 @@ def test_an_interrupted_run_ends_at_once_and_is_resumed(tmp_path: Path) -> None:
 
 def test_a_killed_run_leaves_no_process_behind(tmp_path: Path) -> None:
     """Tests that the processes of a killed run end by themselves, even in the middle of a long task."""
-    killed = start_bench(tmp_path, "--detector", 'ROCOD,"QCAD, 100 trees"', "--trials", "40", "--jobs", "2")
-    assert killed.stderr is not None
-    killed.stderr.readline()
-    killed.stderr.readline()
+    command = [sys.executable, "-m", tasks.__name__, str(tmp_path / "results.jsonl"), "never end"]
+    killed = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert killed.stdout is not None
+    assert {killed.stdout.readline(), killed.stdout.readline()} == {"0\n", "1\n"}
     killed.kill()
     # They hold the other end of the pipe, which closes when the last of them ends.
-    killed.communicate(timeout=60)
+    assert killed.communicate(timeout=60)[0] == ""
