@@ -25,7 +25,7 @@ from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
     [
         (b"", "is not a model saved by paribus"),
         (b"hello", "is not a model saved by paribus"),
-        (b"PK\x03\x04hello", "damaged or cut off"),
+        (b"PK\x03\x04hello", "damaged or truncated"),
     ],
 )
 def test_files_that_are_not_models(model: Path, data: bytes, message: str) -> None:
@@ -438,7 +438,7 @@ def test_malicious_archives_are_errors(model: Path, saved: bytes) -> None:
         load(model)
     with zipfile.ZipFile(model, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("reach.npy", members["reach.npy"])
-    with pytest.raises(ValueError, match=r"is there twice"):
+    with pytest.raises(ValueError, match=r"occurs twice"):
         load(model)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
     assert sorted(os.listdir(model.parent)) == ["m.paribus"]

@@ -64,7 +64,7 @@ def test_mistakes_are_answered_in_a_sentence() -> None:
         ("GET", "/score", None),
     )
     assert [answer.status_code for answer in answers] == [422, 413, 413, 422, 405]
-    assert answers[0].json() == {"error": "row 1: column 'x' holds 'much', which is no number"}
+    assert answers[0].json() == {"error": "row 1: column 'x' holds 'much', which is not a number"}
 
 
 def test_describes_itself() -> None:

@@ -117,7 +117,7 @@ def test_begins_with_the_first_rows() -> None:
     monitor = Monitor(ConditionalSurprise(["a", "b", "k"], ["x", "y"], n_trees=8, n_jobs=1), start_rows=200)
     verdicts = monitor.update_many(make_rows(12, 210))
     assert [verdict.score == verdict.score for verdict in verdicts] == [False] * 200 + [True] * 10
-    with pytest.raises(ValueError, match="there is nothing to compare with before 200 rows"):
+    with pytest.raises(ValueError, match="there is nothing to compare with before the first 200 rows"):
         Monitor(ConditionalSurprise(["a"], ["x"]), start_rows=200).explain({"a": 1.0, "x": 1.0})
 
 

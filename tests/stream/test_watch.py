@@ -50,8 +50,8 @@ def test_each_row_has_a_verdict_and_broken_lines_are_reported(tmp_path: Path, li
     assert [each["key"] for each in read(out)] == list(range(60))
     assert [each["key"] for each in read(out) if each["odd"]] == [30]
     assert found.counts.n_broken == 4
-    assert notes[0] == "a line cannot be used: it is no JSON"
-    assert "column 'x' holds 'much', which is no number" in notes[2]
+    assert notes[0] == "a line cannot be used: it is not JSON"
+    assert "column 'x' holds 'much', which is not a number" in notes[2]
 
 
 def test_csv_and_text_give_the_same_as_json(tmp_path: Path, lines: list[str]) -> None:
@@ -140,7 +140,7 @@ def test_the_alert_command_gets_each_alarm_as_json(tmp_path: Path, lines: list[s
     notes: list[str] = []
     found = watch(Wanted(str(source), out=tmp_path / "out", alert_command=program), notes=notes)
     assert found.counts.n_failed_alerts == 1
-    assert notes == ["the alert command failed: it ended with 3"]
+    assert notes == ["the alert command failed: exit code 3"]
 
 
 @pytest.mark.parametrize(

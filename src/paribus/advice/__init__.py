@@ -1,1 +1,1 @@
-"""Advice on which columns are context: what each column looks like, and how much it says about the others."""
+"""Advice on which columns are context: what kind each column is, and how well it predicts the others."""

@@ -1,4 +1,4 @@
-"""What the columns of a table look like: moments, codes, names of rows, free text, constants, quantities."""
+"""The kinds of columns in a table: timestamps, codes, row names, free text, constants, quantities."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from paribus.tables.column import Kind
 from paribus.tables.table import Table
 from paribus.tables.time_parts import is_moment
 
-# Numbers with at most so many distinct values are circumstances rather than measurements.
+# A numeric column with at most this many distinct values is a circumstance rather than a measurement.
 MAX_FEW_VALUES = 12
-# Text of which a larger share is distinct says nothing that two rows have in common.
+# If a larger share of the texts is distinct, hardly any two rows have a value in common.
 MAX_DISTINCT_SHARE = 0.5
-# A category needs so many rows, on average, for these to be compared.
+# The minimum mean number of rows per category for rows to be comparable.
 MIN_ROWS_PER_CATEGORY = 5.0
 MAX_CATEGORIES = 500
-# Text whose values are longer on average was written by people, for people.
+# Text that is longer than this on average is free text.
 MIN_TEXT_LENGTH = 40
 MIN_ROWS = 10
 _PARTS = {"year", "month", "day", "hour", "minute", "second", "week", "weekday", "dow", "quarter", "season", "doy"}
@@ -34,7 +34,7 @@ _CODES = {
 
 
 class Nature(Enum):
-    """What a column looks like."""
+    """The kind of a column."""
 
     EMPTY = "empty"
     CONSTANT = "constant"
@@ -52,13 +52,13 @@ class Nature(Enum):
 
     @property
     def is_circumstance(self) -> bool:
-        """Whether such a column is offered as context by its nature."""
+        """Whether columns of this kind are candidates for the context."""
         return self in (Nature.MOMENT, Nature.TIME_PART, Nature.CATEGORY, Nature.PLACE, Nature.FEW_NUMBERS)
 
 
 @dataclass(frozen=True)
 class ColumnLook:
-    """What one column looks like."""
+    """The kind of one column, and the reason for it."""
 
     name: str
     position: int
@@ -67,20 +67,20 @@ class ColumnLook:
     n_missing: int
     n_distinct: int
     why: str
-    """Why it is taken for that, in words."""
+    """The reason for this kind, in words."""
     numbers: Floats | None = None
-    """Its values, if they are numbers or moments."""
+    """Its values, if they are numbers or timestamps."""
 
 
 def look_at_columns(table: Table) -> list[ColumnLook]:
-    """What each column of a table looks like."""
+    """The kind of each column of a table."""
     return [_look(table, position) for position in range(table.n_columns)]
 
 
 def _look(table: Table, position: int) -> ColumnLook:
     name, kind = table.name(position), table.kind(position)
     if kind is Kind.UNUSABLE:
-        return ColumnLook(name, position, Nature.UNUSABLE, table.n_rows, 0, 0, "it holds values of several kinds")
+        return ColumnLook(name, position, Nature.UNUSABLE, table.n_rows, 0, 0, "it holds values of different types")
     if not table.has_values(position):
         return ColumnLook(name, position, Nature.EMPTY, table.n_rows, table.n_rows, 0, "it has no values")
     if kind.is_number:
@@ -99,7 +99,7 @@ def _look(table: Table, position: int) -> ColumnLook:
 
 def _of_moments(table: Table, position: int) -> tuple[Nature, str]:
     if is_moment(table, position):
-        return Nature.MOMENT, "it holds moments"
+        return Nature.MOMENT, "it holds timestamps"
     return Nature.QUANTITY, "it holds durations"
 
 
@@ -120,12 +120,12 @@ def _of_numbers(name: str, known: Floats, n_distinct: int) -> tuple[Nature, str]
     if are_whole and words & _CODES and n_distinct > MAX_FEW_VALUES:
         return Nature.CODE, f"{n_distinct:,} whole numbers, and its name is that of a code"
     if n_distinct <= MAX_FEW_VALUES and _are_shared(known):
-        return Nature.FEW_NUMBERS, f"only {n_distinct} different numbers"
-    return Nature.QUANTITY, f"{n_distinct:,} different numbers"
+        return Nature.FEW_NUMBERS, f"only {n_distinct} distinct numbers"
+    return Nature.QUANTITY, f"{n_distinct:,} distinct numbers"
 
 
 def _are_shared(known: Floats) -> bool:
-    """Whether most values are those of several rows. If they are not, a few numbers differ from one that is usual."""
+    """Whether most values occur in several rows. If not, one value is the rule and a few rows differ from it."""
     _, counts = np.unique(known, return_counts=True)
     return bool(np.median(counts) >= min(MIN_ROWS_PER_CATEGORY, len(known) / (2 * len(counts))))
 
@@ -137,8 +137,8 @@ def _of_text(name: str, values: list[Any], n_distinct: int) -> tuple[Nature, str
     length = float(np.mean([len(str(value)) for value in values]))
     if n > MIN_ROWS and n_distinct > MAX_DISTINCT_SHARE * n:
         if length >= MIN_TEXT_LENGTH or n_distinct < n:
-            return Nature.FREE_TEXT, f"{n_distinct:,} different texts in {n:,} rows: no two have much in common"
-        return Nature.ID, f"{n_distinct:,} different texts in {n:,} rows: each row has its own"
+            return Nature.FREE_TEXT, f"{n_distinct:,} distinct texts in {n:,} rows: hardly any rows share one"
+        return Nature.ID, f"{n_distinct:,} distinct texts in {n:,} rows: each row has its own"
     if n > MIN_ROWS and n_distinct * MIN_ROWS_PER_CATEGORY > n:
         return Nature.CODE, f"{n_distinct:,} categories in {n:,} rows: hardly any rows are comparable"
     if n_distinct > MAX_CATEGORIES:

@@ -1,4 +1,4 @@
-"""How many bits a context says about behavior, out of sample."""
+"""The information that a context has about behavior, in bits and out of sample."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from paribus.tables.row_hash import Hashes, canonical_order, hash_contents, hash
 from paribus.tables.row_hash import mix as mix_bits
 from paribus.tables.table import Table
 
-# Rows that say how much a context gains, and the trees of a forest.
+# The rows that gains are measured on, and the trees of a forest.
 MAX_ROWS = 5_000
-# Of a larger table, every k-th row is looked at.
+# In a larger table, every k-th row is used.
 MAX_HASHED = 40_000
 N_PAIRS = 8
 MIN_SAMPLES_LEAF = 5
-# The interval has 95 %.
+# For an interval of 95 %.
 NORMAL_QUANTILE = 1.96
 
 
 @dataclass(frozen=True)
 class Gain:
-    """How many bits a context says about a value, on average."""
+    """The mean information of a context about a value, in bits."""
 
     bits: float
     low: float
@@ -41,7 +41,7 @@ class Gain:
 
     @classmethod
     def of(cls, by_row: Floats) -> Gain:
-        """The mean of what it says about each row, with an interval."""
+        """The mean over rows, with its interval."""
         mean = float(by_row.mean())
         half = NORMAL_QUANTILE * float(by_row.std()) / float(np.sqrt(len(by_row)))
         return cls(mean, mean - half, mean + half)
@@ -53,10 +53,10 @@ class Gain:
 
 
 class GainMeter:
-    """Measures what sets of columns say about behavior.
+    """Measures how well sets of columns predict behavior.
 
-    Behavior counts by its ranks, so that neither units nor far values matter. Each row is judged by trees that have not
-    seen it, and where there are moments, none of its stretch of time.
+    Behavior is replaced by its ranks, so that neither units nor outliers matter. Each row is predicted by trees that
+    have not seen it, and, if there are timestamps, nothing from the same period.
 
     Parameters
     ----------
@@ -99,19 +99,19 @@ class GainMeter:
         self._found: dict[tuple[int, frozenset[int]], Floats] = {}
 
     def by_row(self, behavior: int, context: Sequence[int]) -> Floats:
-        """What some candidates together say about each value of a behavior; both by their places."""
+        """The information of some candidates together about each value of a behavioral column; both by position."""
         key = behavior, frozenset(context)
         if key not in self._found:
             self._found[key] = self._measure(behavior, context)
         return self._found[key]
 
     def gain(self, behavior: int, context: Sequence[int], beyond: Sequence[int] = ()) -> Gain:
-        """What some candidates say beyond what others do."""
+        """The additional information of some candidates, given others."""
         found = self.by_row(behavior, [*context, *beyond])
         return Gain.of(found - self.by_row(behavior, beyond) if beyond else found)
 
     def error(self, behavior: int, context: Sequence[int]) -> float:
-        """How far off the expected values are, as a share of how far off the median of the column is."""
+        """The error of the expected values, relative to that of the column's median."""
         self.by_row(behavior, context)
         return self._errors.get((behavior, frozenset(context)), np.inf)
 

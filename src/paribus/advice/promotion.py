@@ -1,4 +1,4 @@
-"""Which quantities are circumstances of the others, where little else is."""
+"""Which quantities serve as context for the others, if few other columns do."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from paribus.advice.gains import GainMeter
 
-# A context that says this share of what all other columns together say is enough.
+# A context with this share of the information of all other columns is sufficient.
 ENOUGH = 0.5
-# A quantity that adds a smaller share of the variance of the others, on average, is none of their circumstances.
+# A quantity that explains a smaller share of the others' variance, on average, is not used as context.
 MIN_SHARE = 0.05
 
 
 def promote(
     meter: GainMeter, behavior: Sequence[int], context: Sequence[int], n_candidates: int, max_context: int
 ) -> list[int]:
-    """Quantities to use as context, by their places in the behavior.
+    """Quantities to use as context, by position in `behavior`.
 
     Circumstances such as time, place and kind often say most of what there is to say: then every quantity is judged.
     Where they do not, as in a table of what went into a mixture and how strong it became, some quantities are
@@ -59,5 +59,5 @@ def promote(
 
 
 def _share(meter: GainMeter, behavior: int, context: Sequence[int]) -> float:
-    """The share of the variance that a context explains, if what it says were about a normal distribution."""
+    """The share of the variance that a context explains, from its information about a normal distribution."""
     return 1.0 - 4.0 ** -max(meter.gain(behavior, context).bits, 0.0) if context else 0.0

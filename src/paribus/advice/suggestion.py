@@ -1,4 +1,4 @@
-"""Which columns are context, which behavior, and why."""
+"""Proposes which columns are context and which are behavior, with reasons."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from paribus.tables.column import Kind
 from paribus.tables.table import Columns, Table
 
 MAX_MEASURED, MAX_CANDIDATES, MAX_CONTEXT = 16, 16, 8
-# An error below this share of the usual one leaves nothing to judge.
+# A column that is predicted with a smaller relative error is determined by its context: nothing is left to judge.
 DETERMINED = 0.06
-# Fewer bits, for all of the behavior, are not worth a column.
+# A column that adds fewer bits, over all behavioral columns, is not added.
 MIN_BITS = 0.02
-# Moments whose ranks agree this well are copies of each other.
+# Timestamps with a higher rank correlation are copies of each other.
 COPY = 0.9999
-# Fewer rows cannot tell.
+# With fewer rows, gains cannot be measured.
 MIN_ROWS = 20
-# So few rows with the same categories are hardly comparable.
+# If no more rows share the same categories, rows are hardly comparable.
 MIN_COMPARABLE = 3
 
 
@@ -38,12 +38,12 @@ class Step:
     most_for: str
     """The behavioral column for which it adds most."""
     gain: Gain
-    """What it adds for that one."""
+    """Its gain for that column."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What the columns of a table look like, and which of them to use as context."""
+    """The kinds of a table's columns, and which of them to use as context."""
 
     looks: tuple[ColumnLook, ...]
     """All columns, in the order of the table."""
@@ -54,21 +54,21 @@ class Advice:
     candidates: tuple[str, ...]
     """The columns that may be context."""
     alone: tuple[tuple[Gain, ...], ...]
-    """[measured column][candidate]: how many bits a candidate says by itself."""
+    """[measured column][candidate]: the bits of information of a candidate by itself."""
     beyond: tuple[tuple[Gain, ...], ...]
-    """[measured column][candidate]: how many bits it adds to all other candidates."""
+    """[measured column][candidate]: the bits that it adds to all other candidates."""
     steps: tuple[Step, ...]
-    """The proposed context, the most telling column first."""
+    """The proposed context, the most informative column first."""
     left_out: dict[str, str]
     """The columns that are neither context nor behavior, and why."""
     alarms: tuple[str, ...]
-    """What to beware of."""
+    """Warnings about the proposal."""
     id: str | None
     """The column that names the rows, if there is one."""
 
     @property
     def contextual(self) -> list[str]:
-        """The proposed contextual columns, the most telling one first."""
+        """The proposed contextual columns, the most informative one first."""
         return [step.name for step in self.steps]
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Advice:
             for step in self.steps
         ]
         lines += [f"left out: {name}: {why}" for name, why in self.left_out.items()]
-        return "\n".join([*lines, *(f"beware: {alarm}" for alarm in self.alarms)])
+        return "\n".join([*lines, *(f"warning: {alarm}" for alarm in self.alarms)])
 
 
 def _plain(gain: Gain) -> dict[str, float]:
@@ -154,7 +154,7 @@ def advise(data: Any, behavioral: Columns | None, contextual: Columns | None, ma
             "alone": (),
             "beyond": (),
             "steps": (),
-            "alarms": ("there are too few rows or columns to measure what a context says",),
+            "alarms": ("there are too few rows or columns to measure the information of a context",),
         }
     is_given = behavioral is not None
     return fields | _measured(
@@ -173,7 +173,7 @@ def _measured(
     may_promote: bool,
 ) -> dict[str, Any]:
     for look in candidates[MAX_CANDIDATES:]:
-        left_out[look.name] = f"only {MAX_CANDIDATES} columns are looked at as context"
+        left_out[look.name] = f"only {MAX_CANDIDATES} columns are considered as context"
     unmeasured = [look.name for look in behavior[MAX_MEASURED:]]
     behavior, candidates = behavior[:MAX_MEASURED], candidates[:MAX_CANDIDATES]
     offered = [*candidates, *(behavior if may_promote else [])]
@@ -188,12 +188,12 @@ def _measured(
                 continue
             alarms.append(_determined(candidate, look))
             if not is_given and len(kept) > 1 and b in kept:
-                # Where the circumstances fix a quantity, it is a circumstance too.
+                # A quantity that the circumstances determine is a circumstance, too.
                 kept.remove(b)
                 left_out[look.name] = f"{candidate.name} determines it, which leaves nothing to judge"
             elif candidate.numbers is not None and c in usable:
                 usable.discard(c)
-                left_out[candidate.name] = f"it determines {look.name}, and would hide what is wrong with it"
+                left_out[candidate.name] = f"it determines {look.name}, and would hide its errors"
     promoted: list[int] = []
     if may_promote:
         promoted = promote(meter, kept, sorted(usable), len(candidates), max_context)
@@ -201,7 +201,7 @@ def _measured(
     judged = [b for b in kept if b not in promoted]
     steps = _greedy(meter, [behavior[b].name for b in judged], judged, offered, in_context, max_context)
     if not steps and usable:
-        alarms.append("no column says anything about the behavior, so it hardly matters what is context")
+        alarms.append("no column predicts the behavior, so the choice of context hardly matters")
         steps = _by_nature(meter, [behavior[b].name for b in judged], judged, candidates, sorted(usable)[:max_context])
     chosen = {step.name for step in steps}
     # What is not needed as context is judged like the others.
@@ -215,10 +215,10 @@ def _measured(
         if name in chosen or name in left_out:
             continue
         says = any(gains[place].is_there and gains[place].bits > MIN_BITS for gains in alone)
-        left_out[name] = "the proposed context says what it says" if says else "it explains nothing"
+        left_out[name] = "the proposed context has the same information" if says else "it predicts nothing"
     alarms += _thin(table, [offered[c] for c in places if offered[c].name in chosen])
     if not steps:
-        alarms.append("no column says anything about the behavior, and none looks like a circumstance")
+        alarms.append("no column predicts the behavior, and none looks like a circumstance")
     return {
         "left_out": left_out,
         "behavioral": (*(behavior[b].name for b in judged), *unmeasured),
@@ -237,7 +237,7 @@ def _determined(candidate: ColumnLook, behavior: ColumnLook) -> str:
             f"{candidate.name} determines {behavior.name}: rows with the same {candidate.name} have about the same "
             f"{behavior.name}"
         )
-    return f"{candidate.name} determines {behavior.name}: one is a copy of the other, or was made from it"
+    return f"{candidate.name} determines {behavior.name}: one is a copy of the other, or derived from it"
 
 
 def _greedy(
@@ -248,7 +248,7 @@ def _greedy(
     usable: list[int],
     max_context: int,
 ) -> list[Step]:
-    """Adds the column that says most, as long as one says anything."""
+    """Adds the most informative column, as long as one has any information."""
     chosen: list[int] = []
     steps: list[Step] = []
     while len(chosen) < max_context:
@@ -273,7 +273,7 @@ def _greedy(
 def _by_nature(
     meter: GainMeter, names: list[str], judged: list[int], candidates: list[ColumnLook], usable: list[int]
 ) -> list[Step]:
-    """The columns that look like circumstances, whatever they say."""
+    """The columns that look like circumstances, whether they predict anything or not."""
     steps = []
     for place, c in enumerate(usable):
         gains = [meter.gain(b, [c], usable[:place]) for b in judged]
@@ -302,7 +302,7 @@ def _behavior(
     numeric = [look for look in looks if table.kind(look.position) is Kind.NUMERIC and look.position not in taken]
     found = [look for look in numeric if look.nature is Nature.QUANTITY]
     if not found:
-        # Of numbers that are all few, those with most values vary most.
+        # If all numeric columns have few distinct values, those with the most are used.
         few = [look for look in numeric if look.nature is Nature.FEW_NUMBERS]
         found = sorted(few, key=lambda look: -look.n_distinct)[:1]
     return found
@@ -324,7 +324,7 @@ def _candidates(
             left_out[look.name] = f"{moments[0].name} has it"
             found.remove(look)
         elif look in moments[1:] and _are_copies(moments[0], look):
-            left_out[look.name] = f"it is nearly the same time as {moments[0].name}"
+            left_out[look.name] = f"it is nearly the same timestamp as {moments[0].name}"
             found.remove(look)
     return found
 
@@ -339,7 +339,7 @@ def _are_copies(first: ColumnLook, second: ColumnLook) -> bool:
 
 
 def _thin(table: Table, chosen: list[ColumnLook]) -> list[str]:
-    """A warning if hardly any rows have the same categories."""
+    """A warning if hardly any rows share the same categories."""
     categories = [look for look in chosen if table.kind(look.position) is Kind.CATEGORICAL]
     if len(categories) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Whether workers have what they need, in one sentence if not."""
+"""Checks that workers have the packages they need."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 PACKAGES = ("paribus", "pyarrow", "numpy")
 """What workers need."""
 NO_VERSION = "?"
-"""The version of a package that is there, and does not say which it is."""
+"""Stands for the version of a package that is installed but does not state one."""
 
 
 def own_versions() -> dict[str, str]:
-    """The versions of packages here.
+    """The versions of packages in this process.
 
     >>> sorted(own_versions())
     ['numpy', 'paribus', 'pyarrow']
@@ -31,7 +31,8 @@ def own_versions() -> dict[str, str]:
 def check_versions(found: Mapping[str, str | None], own: Mapping[str, str], who: str) -> None:
     """Raises an error if a worker lacks a package, or has another version than is needed.
 
-    Results do not depend on the version of pyarrow, but batches of a much older or newer one may not be understood.
+    Results do not depend on the version of pyarrow, but a much older or newer version may not be able to read the
+    batches.
 
     >>> own = {"paribus": "1.0", "pyarrow": "26.0.1", "numpy": "2.3"}
     >>> check_versions({"paribus": None, "pyarrow": "26.0.1", "numpy": "2.3"}, own, "the Spark executors")

@@ -23,7 +23,7 @@ class DaskFile:
     local: str
 
     def path(self) -> str:
-        """Where it is, on the worker that asks; without workers, where it came from."""
+        """Its path on the current worker; without workers, the original path."""
         try:
             from distributed import get_worker
 
@@ -34,7 +34,7 @@ class DaskFile:
 
 @dataclass(frozen=True)
 class InBatches:
-    """Work on a partition, some rows at a time."""
+    """Work on a partition, a batch of rows at a time."""
 
     work: Callable[[Any], Any]
 
@@ -55,7 +55,7 @@ class OnPartition:
 
 
 def batches_of(partition: Any) -> list[Any]:
-    """The rows of a partition, some at a time; an empty partition is one batch."""
+    """The rows of a partition in batches; an empty partition is one batch."""
     begins = range(0, max(len(partition), 1), BATCH_SIZE)
     return [partition.iloc[begin : begin + BATCH_SIZE] for begin in begins]
 
@@ -86,7 +86,7 @@ class DaskEngine:
         return max(1, int(sum(self._client.nthreads().values())))
 
     def check(self) -> None:
-        """Raises an error if a worker lacks a package. They are asked once per cluster."""
+        """Raises an error if a worker lacks a package; checked once per cluster."""
         if self._client is None or (cluster := str(self._client.scheduler_info()["id"])) in self._checked:
             return
         own = own_versions()
@@ -114,7 +114,7 @@ class DaskEngine:
         return len(frame)
 
     def in_parts(self, frame: Any, most: int) -> tuple[Any, int]:
-        """The frame in no more than so many partitions, and their number."""
+        """The frame in at most this many partitions, and their number."""
         return (frame.repartition(npartitions=most), most) if frame.npartitions > most else (frame, frame.npartitions)
 
     def gather(self, frame: Any, work: Callable[[Iterator[Any]], Any]) -> Iterator[Any]:
@@ -141,7 +141,7 @@ class DaskEngine:
         return DaskFile(path)
 
     def release(self, shared: SharedFile) -> None:
-        """Lets workers and the scheduler, which has it for workers to come, forget a file."""
+        """Removes a file from the workers, and from the scheduler, which keeps it for new workers."""
         if self._client is not None and isinstance(shared, DaskFile):
             self._client.unregister_worker_plugin(os.path.basename(shared.local))
         if isinstance(shared, DaskFile):
@@ -164,7 +164,7 @@ class DaskEngine:
 
     @contextmanager
     def cached(self, frame: Any) -> Iterator[Any]:
-        """The frame, computed once however often it is used."""
+        """The frame, computed only once even if it is used several times."""
         yield frame.persist()
 
     def write(self, frame: Any, path: str) -> None:

@@ -17,16 +17,16 @@ class FilePlugin(WorkerPlugin):  # type: ignore[misc]
     file_name : str
         The name of the file.
     data : bytes
-        What it holds.
+        Its contents.
     """
 
     def __init__(self, file_name: str, data: bytes) -> None:
         self.name = file_name
-        """By which Dask knows that a worker has it."""
+        """Identifies the plugin, so that Dask does not register it twice."""
         self._data = data
 
     def setup(self, worker: Any) -> None:
-        """Writes the file, unless it is there."""
+        """Writes the file, unless it exists."""
         path = os.path.join(worker.local_directory, self.name)
         if not os.path.exists(path):
             with open(path + ".part", "wb") as file:
@@ -34,6 +34,6 @@ class FilePlugin(WorkerPlugin):  # type: ignore[misc]
             os.replace(path + ".part", path)
 
     def teardown(self, worker: Any) -> None:
-        """Removes the file. Who has it mapped keeps what was mapped."""
+        """Removes the file. Processes that have it mapped into memory can still use it."""
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(worker.local_directory, self.name))

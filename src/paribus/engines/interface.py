@@ -1,4 +1,4 @@
-"""What an engine can do: all that a fit, scores and lists need of it."""
+"""The interface of an engine: everything that fits, scores and lists need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class SharedFile(Protocol):
     """A file that every worker has."""
 
     def path(self) -> str:
-        """Where it is, on the worker that asks."""
+        """Its path on the current worker."""
 
 
 class Engine(Protocol):
@@ -34,7 +34,7 @@ class Engine(Protocol):
         """The number of threads that a task may use."""
 
     def check(self) -> None:
-        """Raises an error if the workers cannot do what is asked of them."""
+        """Raises an error if the workers lack what they need."""
 
     def names(self, frame: Any) -> list[str]:
         """The names of the columns."""
@@ -49,36 +49,36 @@ class Engine(Protocol):
         """The number of rows."""
 
     def in_parts(self, frame: Any, most: int) -> tuple[Any, int]:
-        """The frame in no more than so many partitions, without a shuffle, and how many there are at most."""
+        """The frame in at most this many partitions, without a shuffle, and an upper bound of their number."""
 
     def gather(self, frame: Any, work: Callable[[Iterator[Any]], Any]) -> Iterator[Any]:
-        """Does work on the batches of each partition, and brings the results here in the order of partitions."""
+        """Does work on the batches of each partition, and returns the results in the order of partitions."""
 
     def run(self, work: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-        """Does each task on a worker, and brings the results here in the order of tasks."""
+        """Runs each task on a worker, and returns the results in the order of tasks."""
 
     def share(self, path: str) -> SharedFile:
-        """Brings a file to all workers, also to those that start later. It must stay where it is."""
+        """Sends a file to all workers, including those that start later. It must not be moved."""
 
     def release(self, shared: SharedFile) -> None:
-        """Lets workers forget a file that no task needs any more, if the engine can."""
+        """Removes a file that no task needs any more from the workers, if the engine can."""
 
     def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
-        """A lazy frame of what work makes of each batch: columns that are kept, and new ones of numbers and text.
+        """A lazy frame of the results of work on each batch: columns that are kept, and new ones of numbers and text.
 
-        `result` is what it makes of a batch without rows.
+        `result` is the result for a batch without rows.
         """
 
     def highest(
         self, frame: Any, n: int, by: Sequence[str], counted: Callable[[Any], dict[str, Any]]
     ) -> tuple[Any, dict[str, int]]:
-        """The rows with the highest values in some columns, in descending order, as a table here.
+        """The rows with the highest values in some columns, in descending order, as a local table.
 
         And by name, the number of rows for which a condition on columns of the frame holds.
         """
 
     def cached(self, frame: Any) -> AbstractContextManager[Any]:
-        """The frame, computed once however often it is used."""
+        """The frame, computed only once even if it is used several times."""
 
     def write(self, frame: Any, path: str) -> None:
         """Writes a frame to a folder of Parquet files."""

@@ -1,6 +1,6 @@
 """Python objects in files whose arrays are mapped into memory: processes that read the same file share them.
 
-Such a file is made and read by the processes of one cluster, as the tasks themselves are, and kept nowhere.
+Such a file is written and read by the processes of one cluster, like the tasks themselves, and is temporary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SIZE = struct.Struct("<Q")
 
 
 def write_payload(path: str, value: Any) -> None:
-    """Writes an object: its arrays apart from all else, where they can be mapped."""
+    """Writes an object, with its arrays in a separate part that can be mapped."""
     buffers: list[pickle.PickleBuffer] = []
     body = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     parts: list[bytes | memoryview] = [body, *(buffer.raw() for buffer in buffers)]
@@ -31,7 +31,7 @@ def write_payload(path: str, value: Any) -> None:
 
 @lru_cache(maxsize=2)
 def read_payload(path: str) -> Any:
-    """Reads an object; once per process, since a worker does several tasks.
+    """Reads an object, only once per process, because a worker does several tasks.
 
     >>> import tempfile
     >>> import numpy as np

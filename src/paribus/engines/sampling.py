@@ -27,19 +27,19 @@ from paribus.tables.row_hash import Hashes
 from paribus.tables.row_reading import RowReader, Tallies, merge_tallies
 from paribus.tables.table import ColumnKey, Columns, Contexts, Table
 
-# A partition has about so many rows at least, if that leaves enough of them for all workers.
+# The minimum number of rows of a partition, about, if that leaves enough partitions for all workers.
 PARTITION_SIZE = 2**20
 PARTITIONS_PER_SLOT = 4
-# Buckets with so many rows in a partition may hold rows that occur very often. Few others do by chance, as long as
+# Buckets with this many rows in a partition may hold very frequent rows. Few others do by chance, as long as
 # partitions are few: all rows of these buckets are counted.
 MIN_CANDIDATE = 4
-# So many more rows than wanted are below the first bound, in deviations of their number.
+# By how many standard deviations the expected number of rows below the first bound exceeds the number wanted.
 DEVIATIONS = 6.0
 
 
 @dataclass(frozen=True)
 class DrawnFrame:
-    """Rows that were drawn from a frame, and who can help to fit to them."""
+    """Rows that were drawn from a frame, and the workers that can help to fit to them."""
 
     sample: Sample
     workers: Workers
@@ -49,13 +49,13 @@ class DrawnFrame:
 
 @dataclass(frozen=True)
 class DrawnPart:
-    """What a partition has to say."""
+    """The results of a partition."""
 
     rows: DistinctRows | None
     """The rows below the bound; None for a partition without rows."""
     tallies: Tallies
     buckets: Positions
-    """Buckets that may hold rows that occur very often."""
+    """Buckets that may hold very frequent rows."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class DrawPart:
     reader: RowReader
     bound: np.uint64
     min_common: int
-    """Buckets with so many rows are candidates."""
+    """Buckets with at least this many rows are candidates."""
 
     def __call__(self, batches: Iterator[Any]) -> DrawnPart:
         """Reads the batches of a partition."""
@@ -113,9 +113,9 @@ def sample_frame(
     n_rows: int = MAX_SAMPLE,
     columns: Sequence[str] | None = None,
 ) -> Sample:
-    """Draws rows that stand for a frame: the same ones as `sample_rows` draws of the same table.
+    """Draws a sample of a frame: the same rows that `sample_rows` draws from the same table.
 
-    They come in the order of their hashes, also if they are all rows, since rows of a frame have no order.
+    They are in the order of their hashes, even if all rows are drawn, since rows of a frame have no order.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def sample_frame(
     contextual, behavioral, categorical, key, n_rows
         As for `sample_rows`.
     columns : list of str, optional
-        The columns that the sample has; by default those that rows are drawn by, if these are named.
+        The columns of the sample; by default those that rows are drawn by, if these are named.
 
     Returns
     -------
@@ -153,11 +153,11 @@ def sample_frame(
         return Sample(Table(held.table).take(every), n_all, True, tallies)
     bound = _first_bound(n_all, n_rows)
     while True:
-        # A bucket with more rows than this in all has at least its share of them in some partition.
+        # A bucket with more rows than this in total has at least the mean number of them in some partition.
         held, buckets, tallies = _draw(engine, frame, reader, bound, max(1, often // n_parts))
         if len(held) > n_rows or bound == ALL_HASHES:
             break
-        # Many rows are equal, so that fewer are distinct than was expected.
+        # Many rows are equal, so fewer are distinct than expected.
         factor = 1.25 * (n_rows + 1) / max(len(held), 1)
         bound = ALL_HASHES if factor * float(bound) >= 2.0**63 else np.uint64(factor * float(bound))
     is_common = np.zeros(N_BUCKETS, dtype=bool)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from paribus.engines.checks import PACKAGES, check_versions, own_versions
 from paribus.engines.interface import SharedFile
 
-# Results of tasks come in rows of so many bytes, and all at once if they are no more than this in all.
+# Results of tasks are split into rows of this many bytes, and collected at once up to this total size.
 PART_SIZE = 4 * 2**20
 MAX_AT_ONCE = 64 * 2**20
 RESULT_SCHEMA = "place int, part int, data binary"
@@ -26,7 +26,7 @@ class SparkFile:
     name: str
 
     def path(self) -> str:
-        """Where it is, on the executor that asks."""
+        """Its path on the current executor."""
         from pyspark import SparkFiles
 
         return str(SparkFiles.get(self.name))
@@ -66,7 +66,7 @@ class SparkEngine:
         return int(self._context.getConf().get("spark.task.cpus", "1"))
 
     def check(self) -> None:
-        """Raises an error if executors lack a package. They are asked once per application."""
+        """Raises an error if executors lack a package; checked once per application."""
         application = str(self._context.applicationId)
         if application in self._checked:
             return
@@ -97,7 +97,7 @@ class SparkEngine:
             return int(frame.count())
 
     def in_parts(self, frame: Any, most: int) -> tuple[Any, int]:
-        """The frame in no more than so many partitions; to count them could mean to compute it."""
+        """The frame in at most this many partitions; counting them could require computing it."""
         return frame.coalesce(most), most
 
     def gather(self, frame: Any, work: Callable[[Iterator[Any]], Any]) -> Iterator[Any]:
@@ -127,7 +127,7 @@ class SparkEngine:
         """Does nothing: an executor that starts later fetches all files of the session, so they must stay."""
 
     def transform(self, frame: Any, work: Callable[[Any], Any], result: Any, kept: Sequence[str]) -> Any:
-        """A lazy frame of what work makes of each batch."""
+        """A lazy frame of the results of work on each batch."""
         types = import_module("pyspark.sql.types")
         own = {field.name: field for field in frame.schema.fields}
         new = [
@@ -160,7 +160,7 @@ class SparkEngine:
 
     @contextmanager
     def cached(self, frame: Any) -> Iterator[Any]:
-        """The frame, computed once however often it is used."""
+        """The frame, computed only once even if it is used several times."""
         frame = frame.persist(import_module("pyspark").StorageLevel.DISK_ONLY)
         try:
             yield frame
@@ -173,7 +173,7 @@ class SparkEngine:
             frame.write.parquet(path)
 
     def _collect(self, results: Any) -> Iterator[Any]:
-        """The results of tasks, each in one or more rows. They are computed at once, and come here one by one."""
+        """The results of tasks, each in one or more rows. They are computed at once, and fetched one by one."""
         functions = import_module("pyspark.sql.functions")
         with self.cached(results) as found, explained():
             size = found.agg(functions.sum(functions.length("data"))).collect()[0][0] or 0
@@ -187,7 +187,7 @@ class SparkEngine:
 
 
 def in_rows(result: Any) -> Iterator[Any]:
-    """A result in rows of no more than a few megabytes; the last part is marked by a negative number."""
+    """A result in rows of at most a few megabytes; the last part is marked by a negative number."""
     import pyarrow
     from pyspark import TaskContext
 
@@ -209,7 +209,7 @@ def in_rows(result: Any) -> Iterator[Any]:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turns an error of an executor's Python into one sentence: the last line of its traceback."""
+    """Turns a Python error of an executor into one sentence: the last line of its traceback."""
     errors = import_module("pyspark.errors")
     try:
         yield
@@ -218,7 +218,7 @@ def explained() -> Iterator[None]:
 
 
 def last_line(text: str) -> str:
-    r"""What a traceback says went wrong.
+    r"""The message of a traceback.
 
     >>> last_line("boom: Traceback (most recent call last):\n  File 'a.py', line 3\nValueError: no x\n\n\tat org")
     'no x'
@@ -231,7 +231,7 @@ def last_line(text: str) -> str:
 
 
 def make_probe(packages: Sequence[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function that says which packages there are. It is sent as code, since executors may not have paribus."""
+    """A function that lists the installed packages. It is sent as code, since executors may not have paribus."""
 
     def probe(batches: Iterator[Any]) -> Iterator[Any]:
         from importlib.metadata import PackageNotFoundError, version

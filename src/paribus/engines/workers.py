@@ -1,4 +1,4 @@
-"""Work on the workers of an engine that needs more than a task can carry: it is in a file that every worker has."""
+"""Work on the workers of an engine with data that are too large for a task: they are in a file on every worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paribus.engines.interface import Engine, SharedFile
 from paribus.engines.payload import read_payload, write_payload
 
 MAX_SHARED_BYTES = 4 * 2**30
-"""Files that are sent to every worker are no larger."""
+"""The maximum size of a file that is sent to every worker."""
 _CHUNK = 2**20
 
 
@@ -45,7 +45,7 @@ class EngineWorkers:
         return self.engine.n_slots
 
     def run(self, work: Callable[[Any, Any, int], Any], shared: Any, tasks: Sequence[Any]) -> Iterator[Any]:
-        """Calls `work(shared, task, n_threads)` for each task on some worker; the results in the order of tasks."""
+        """Calls `work(shared, task, n_threads)` for each task on a worker; the results are in their order."""
         path = os.path.join(shared_folder(), "payload")
         write_payload(path, shared)
         handle = self.engine.share(as_shared(path, "payload"))
@@ -57,18 +57,18 @@ class EngineWorkers:
 
 @lru_cache(maxsize=1)
 def shared_folder() -> str:
-    """A folder for files that workers fetch, which is there until this process ends: workers may start later."""
+    """A folder for files that workers fetch. It exists until this process ends, because workers may start later."""
     folder = tempfile.mkdtemp(prefix="paribus-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 
 
 def as_shared(path: str, what: str) -> str:
-    """Moves a file to a name that depends on what it holds, so that it is sent only once, and returns its path."""
+    """Renames a file by its contents, so that it is sent only once, and returns its path."""
     size = os.path.getsize(path)
     if size > MAX_SHARED_BYTES:
         raise ValueError(
-            f"the fitted rows take {size / 2**30:.1f} GB, and no more than {MAX_SHARED_BYTES // 2**30} GB are sent to "
+            f"the fitted rows take {size / 2**30:.1f} GB, and at most {MAX_SHARED_BYTES // 2**30} GB are sent to "
             "each worker: fit to fewer rows, with n_rows=..."
         )
     digest = hashlib.blake2b(digest_size=16)

@@ -38,11 +38,11 @@ MAX_HEADER_SIZE = 16 * 2**20
 MAX_NPY_HEADER = 256
 # In bytes: smaller files are read, larger ones are mapped into memory.
 MIN_MAPPED_SIZE = 16 * 2**20
-# Data begin at multiples of this, so that numbers are where processors want them.
+# Data begin at multiples of this, so that arrays are aligned in memory.
 ALIGNMENT = 64
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 ZIP64_FIELD_SIZE = 20
-# The identifier that Android's tools have for such a field.
+# The identifier that Android's zipalign uses for such a field.
 PADDING_FIELD = 0xD935
 _NAME = re.compile(r"\w+(\.\w+)?\.npy", re.ASCII)
 _NPY = re.compile(
@@ -82,7 +82,7 @@ class StoredArrays(Mapping[str, npt.NDArray[Any]]):
         return self._arrays[name]
 
     def verify_all(self) -> None:
-        """Verifies all arrays, which takes as long as to read them."""
+        """Verifies all arrays, which takes as long as reading them."""
         for name in self._arrays:
             self._verify(name)
 
@@ -125,7 +125,7 @@ def write_archive(
         archive.writestr(zipfile.ZipInfo(HEADER, EPOCH), text)
         for name, array in stored.items():
             info = zipfile.ZipInfo(name + SUFFIX, EPOCH)
-            # Space after the local header, in a field of its own: the sizes of large files come after it.
+            # Padding after the local header, in a field of its own: the sizes of large files come after it.
             start = file.tell() + LOCAL_HEADER.size + len(info.filename) + ZIP64_FIELD_SIZE
             info.extra = struct.pack("<HH", PADDING_FIELD, -(start + 4) % ALIGNMENT) + bytes(-(start + 4) % ALIGNMENT)
             with archive.open(info, "w", force_zip64=True) as member:
@@ -161,7 +161,8 @@ def read_archive(path: Path, what: str) -> tuple[dict[str, Any], dict[str, npt.N
             if not isinstance(header, dict):
                 raise DamagedError("the header is not a JSON object")
             file.seek(0)
-            # A mapped file that is cut off ends the process that uses it: only what is too large to be read is mapped.
+            # If a mapped file is truncated, the process that uses it is killed: only files too large to be read are
+            # mapped.
             is_mapped = size >= MIN_MAPPED_SIZE
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if is_mapped else file.read()
             arrays = {
@@ -191,7 +192,7 @@ def verified(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
 def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
     """Raises an error if a part is compressed, encrypted, duplicated, overlapping, or larger than the file."""
     if len(members) > MAX_MEMBERS or len({member.filename for member in members}) < len(members):
-        raise DamagedError("a part is there twice")
+        raise DamagedError("a part occurs twice")
     if sum(member.file_size for member in members) > size:
         raise DamagedError("the parts are larger than the file")
     for member in members:
@@ -227,11 +228,11 @@ def _read_array(data: bytes | mmap.mmap, begin: int, size: int, name: str) -> np
     shape = tuple(int(length) for length in header["shape"].split(b",") if length.strip())
     # Checked before any memory is allocated.
     if math.prod(shape) * dtype.itemsize != size - header.end():
-        raise DamagedError(f"part {name!r} is not as long as it says")
+        raise DamagedError(f"part {name!r} is not as long as its header states")
     if size == header.end():
         return np.empty(shape, dtype)
     array = np.frombuffer(data, dtype, math.prod(shape), begin + header.end()).reshape(shape)
-    # Written by another program, or on a machine that counts bytes the other way: it has to be copied.
+    # Written by another program, or on a machine with the other byte order: it has to be copied.
     is_plain = array.flags.aligned and array.ctypes.data % np.dtype(np.uint64).itemsize == 0 and dtype.isnative
     return array if is_plain else array.astype(dtype.newbyteorder("="))
 
@@ -250,7 +251,7 @@ def _damage_explained(name: str, what: str) -> Iterator[None]:
         raise DamagedError(f"{name} is damaged: {error}") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         # zipfile raises the last two for unknown compression methods and for encryption.
-        raise DamagedError(f"{name} is damaged or cut off, or it is not {what} ({error})") from None
+        raise DamagedError(f"{name} is damaged or truncated, or it is not {what} ({error})") from None
     except (ValueError, KeyError, OverflowError) as error:
         raise DamagedError(f"{name} is damaged ({type(error).__name__}: {str(error)[:80]})") from None
 

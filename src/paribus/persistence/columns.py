@@ -50,7 +50,7 @@ def pack(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
 
 
 def check_parts(name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Raises an error if the arrays of a column are not there."""
+    """Raises an error if an array of a column is missing."""
     if name not in arrays and not all(f"{name}.{part}" in arrays for part in ("text", "ends", "missing")):
         raise DamagedError(f"{name} is missing")
 
@@ -67,7 +67,7 @@ def unpack(name: str, arrays: Mapping[str, npt.NDArray[Any]], n_rows: int) -> np
         raise DamagedError(f"{name} is not as long as the table")
     starts = np.concatenate([[0], ends[:-1]])
     if n_rows and ((starts > ends).any() or ends[-1] != len(blob)):
-        raise DamagedError(f"the texts of {name} do not fit")
+        raise DamagedError(f"the texts of {name} are inconsistent")
     data = blob.tobytes()
     column = np.empty(n_rows, dtype=object)
     column[:] = [
@@ -113,7 +113,7 @@ def unpack_category(stored: Any) -> Hashable:
 
 
 def pack_times(times: TimeParts) -> dict[str, Any]:
-    """The parts of moments as JSON values."""
+    """The time parts of columns as JSON values."""
     return {
         "parts": list(times.parts),
         "first": times.first,
@@ -124,16 +124,16 @@ def pack_times(times: TimeParts) -> dict[str, Any]:
 
 
 def unpack_times(stored: Any) -> TimeParts:
-    """Restores the parts of moments from their JSON values."""
+    """Restores the time parts of columns from their JSON values."""
     if not isinstance(stored, dict):
-        raise DamagedError("times is not what it should be")
+        raise DamagedError("times is invalid")
     part = Fields(stored)
     parts = part.get("parts", lambda value: isinstance(value, list) and value == [p for p in PARTS if p in value])
     first, last = float(part.get("first", is_finite)), float(part.get("last", is_finite))
     zone = part.get("zone", lambda value: value is None or isinstance(value, str))
     country = part.get("country", lambda value: value is None or isinstance(value, str))
     if not parts or first > last or (HOLIDAY in parts) != (country is not None):
-        raise DamagedError("times is not what it should be")
+        raise DamagedError("times is invalid")
     if zone is not None:
         try:
             find_zone(zone)

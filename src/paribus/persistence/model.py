@@ -48,7 +48,7 @@ FORMAT = "paribus model"
 CELL_P_VALUES = ("cell_p_values", "cell_p_values_given_all")
 VERSION = 3
 WHAT = "a model saved by paribus"
-# The types in which columns of timestamps and durations are stored, by the word that `Table.holds` has for them.
+# The types in which columns of timestamps and durations are stored, by the value of `Table.holds`.
 _TIME_TYPES = {"timestamps": "M8[us]", "durations": "m8[us]"}
 # Types of arrays that are kept; others become arrays of objects.
 _ARRAY_TYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1")
@@ -178,7 +178,7 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
 
     for place, flags in zip(behavior_encoding.missing, rows.T[len(in_roles) :], strict=True):
         if not np.array_equal(np.isnan(rows[:, len(contextual) + place]), flags == 1.0):
-            raise DamagedError("missing is not what it should be")
+            raise DamagedError("missing is invalid")
     encoded = EncodedTable(original, roles, encoding, rows, order, columns, behavior_encoding)
     if order is not None and (order.max() >= n_rows or (order[encoded.places] != np.arange(n_rows)).any()):
         raise DamagedError("order is not a permutation")
@@ -188,7 +188,7 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     n_excluded = header.whole("excluded", 0, n_rows - 1)
     excluded = array_of(arrays, "excluded", np.int64, (n_excluded,)) if n_excluded else np.empty(0, dtype=np.int64)
     if ((excluded < 0) | (excluded >= n_rows)).any() or len(np.unique(excluded)) < n_excluded:
-        raise DamagedError("the rows that nothing was learned from are invalid")
+        raise DamagedError("the excluded rows are invalid")
     state = method.method.unpack(header, arrays, encoded.without_behavior(excluded))
     threshold = float(header.get("threshold", is_finite))
     seconds = float(header.get("seconds", is_finite))
@@ -224,7 +224,7 @@ def _check_judged(arrays: StoredArrays, n_columns: int) -> None:
     """Raises an error if the results of the fitted rows are missing; their values are validated when they are read."""
     names = {"partial_scores"}
     if arrays.keys() & {"kinds", *CELL_P_VALUES}:
-        # A single column has no others to be given.
+        # A single column cannot be conditioned on others.
         names |= {"kinds", *CELL_P_VALUES[: min(n_columns, 2)]}
     if not names <= arrays.keys():
         raise DamagedError("the results of the fitted rows are missing")
@@ -237,7 +237,7 @@ def _unpack_judged(arrays: StoredArrays, shape: tuple[int, int], n_columns: int)
     if not arrays.keys() & {"kinds", *CELL_P_VALUES}:
         return Judged(partial)
     kinds = array_of(arrays, "kinds", np.uint8, shape[:1])
-    # A single column has no others to be given.
+    # A single column cannot be conditioned on others.
     found = [floats_of(arrays, name, shape) for name in CELL_P_VALUES[: min(n_columns, 2)]]
     if (kinds >= len(KIND_NAMES)).any() or any(((each < 0) | (each > 1)).any() for each in found):
         raise DamagedError("the verdicts are invalid")
@@ -251,7 +251,7 @@ def _encodings(
     stored = header.get("categories", lambda value: isinstance(value, list) and len(value) == n_columns)
     missing = header.get("missing", lambda value: isinstance(value, list) and value == sorted(set(value)))
     if not all(is_whole(place) and 0 <= place < len(behavioral) for place in missing):
-        raise DamagedError("missing is not what it should be")
+        raise DamagedError("missing is invalid")
     types = header.get("types", lambda value: isinstance(value, dict))
     codes: list[dict[Hashable, int] | None] = []
     for categories in stored:
@@ -262,21 +262,21 @@ def _encodings(
             raise DamagedError("the categories are invalid")
         numbered = {unpack_category(category): code for code, category in enumerate(categories)}
         if len(numbered) < len(categories):
-            raise DamagedError("a category is there twice")
+            raise DamagedError("a category occurs twice")
         codes.append(numbered)
     held = {stored: word for word, stored in _TIME_TYPES.items()}
     words = [held.get(str(types.get(str(p))), Kind.NUMERIC.value) for p in contextual]
     times = header.get("times", lambda value: isinstance(value, list) and len(value) in (0, len(contextual)))
     for each, own_codes, word in zip(times, codes, words, strict=False):
         if each is not None and (own_codes is not None or word != Kind.TIME.value):
-            raise DamagedError("times is not what it should be")
+            raise DamagedError("times is invalid")
     parts = tuple(None if each is None else unpack_times(each) for each in times)
     of_behavior = BehaviorEncoding(codes[len(contextual) :], missing)
     return ContextEncoding(codes[: len(contextual)], words, parts), of_behavior
 
 
 def _check_table(header: Fields, arrays: StoredArrays, roles: Roles, columns: list[str] | int) -> None:
-    """Raises an error if the original table cannot be made; its columns are checked when they are read."""
+    """Raises an error if the original table cannot be restored; its columns are checked when they are read."""
     types = header.get("types", lambda value: isinstance(value, dict))
     array_type = header.get("array", lambda value: value is None or isinstance(value, str))
     in_roles = {*roles.contextual, *roles.behavioral}
@@ -343,7 +343,7 @@ def _as_type(numbers: Floats, name: Any) -> npt.NDArray[Any]:
 def _as_array(columns: list[npt.NDArray[Any]], type_name: str) -> npt.NDArray[Any]:
     if type_name[1:] in _ARRAY_TYPES:
         if any(column.dtype.kind not in "fiu" for column in columns):
-            raise DamagedError("the columns are not of one type")
+            raise DamagedError("the columns have different types")
         with np.errstate(all="ignore"):
             return np.column_stack(columns).astype(np.dtype(type_name).newbyteorder("="))
     mixed = np.empty((len(columns[0]), len(columns)), dtype=object)
@@ -372,7 +372,7 @@ def _are_contexts(value: Any, contextual: list[int], behavioral: list[int]) -> b
 
 
 def _are_entries(value: Any) -> bool:
-    """Whether a value is a list of known rows; what they say is validated by the detector."""
+    """Whether a value is a list of known rows; their contents are validated by the detector."""
     return isinstance(value, list) and all(
         isinstance(entry, dict) and all(text is None or isinstance(text, str) for text in entry.values())
         for entry in value

@@ -1,1 +1,1 @@
-"""What local servers share: who may talk to them, and how they are run."""
+"""Local servers: access control, and the service that scores rows."""

@@ -1,4 +1,4 @@
-"""What a service has done, in the text format of Prometheus."""
+"""Metrics of the service, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 @dataclass
 class Metrics:
-    """Counts of requests and rows, and how long requests took."""
+    """Counts of requests and rows, and durations of requests."""
 
     n_rows: int = 0
     n_flagged: int = 0
@@ -39,8 +39,8 @@ class Metrics:
         lines = [
             *_metric("rows_total", "counter", "Rows scored.", [("", self.n_rows)]),
             *_metric("flagged_rows_total", "counter", "Rows that are anomalies.", [("", self.n_flagged)]),
-            *_metric("refused_requests_total", "counter", "Requests refused for load.", [("", self.n_refused)]),
-            *_metric("waiting_rows", "gauge", "Rows that wait.", [("", self.n_waiting)]),
+            *_metric("refused_requests_total", "counter", "Requests rejected because of load.", [("", self.n_refused)]),
+            *_metric("waiting_rows", "gauge", "Rows waiting.", [("", self.n_waiting)]),
             *_metric(
                 "requests_total",
                 "counter",
@@ -49,7 +49,7 @@ class Metrics:
             ),
         ]
         n_all = sum(self.requests.values())
-        lines += _metric("request_seconds", "histogram", "How long requests took.", [])
+        lines += _metric("request_seconds", "histogram", "Durations of requests in seconds.", [])
         lines += [f'paribus_request_seconds_bucket{{le="{bound:g}"}} {self.within[bound]}' for bound in BOUNDS]
         lines += [
             f'paribus_request_seconds_bucket{{le="+Inf"}} {n_all}',

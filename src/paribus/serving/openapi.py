@@ -7,10 +7,10 @@ from typing import Any
 TYPES: dict[str, dict[str, Any]] = {
     "number": {"type": ["number", "null"]},
     "category": {"type": ["string", "number", "boolean", "null"]},
-    "moment": {"type": ["string", "null"], "format": "date-time"},
+    "timestamp": {"type": ["string", "null"], "format": "date-time"},
 }
 PROBLEMS = {
-    "400": "The request is no JSON.",
+    "400": "The request is not JSON.",
     "401": "The token is missing or wrong.",
     "413": "The request is too large.",
     "422": "A row cannot be used.",
@@ -30,7 +30,7 @@ def describe(kinds: dict[str, str], behavior: list[str], max_rows: int) -> dict[
         "type": "object",
         "properties": {
             "score": {"type": ["number", "null"], "description": "Minus the decimal logarithm of p_value."},
-            "p_value": {"type": ["number", "null"], "description": "How probable so strange a row is."},
+            "p_value": {"type": ["number", "null"], "description": "The probability of a row at least as strange."},
             "label": {"enum": ["anomaly", "normal", "not scored"]},
             "kind": {"enum": ["whole", "combination", "value", None]},
             "parts": parts,

@@ -1,4 +1,4 @@
-"""Who may talk to a local server: a middleware that checks every request and hardens every response.
+"""Access control for local servers: a middleware that checks every request and hardens every response.
 
 A page of any web site can send requests to a server on this machine, and any name can be made to resolve to it. So a
 request must name the server as it is known (Host), must not come from a page of another site (Origin, Sec-Fetch-Site),
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """The names of this machine for itself."""
 MAX_BODY = 1_000_000
-"""Bytes of a request's body, unless told otherwise."""
+"""The default limit of a request's body, in bytes."""
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "font-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
-"""The content security policy: nothing but what the server itself sends, and no inline scripts or styles."""
+"""The content security policy: only what the server itself sends, and no inline scripts or styles."""
 
 HEADERS = {
     "content-security-policy": PAGE_POLICY,
@@ -51,30 +51,30 @@ Refusal = tuple[int, str]
 
 
 def new_token() -> str:
-    """A token that cannot be guessed, and can be part of an address."""
+    """A token that cannot be guessed and is safe in a URL."""
     return secrets.token_urlsafe(24)
 
 
 def local_hosts(port: int) -> frozenset[str]:
-    """How a browser on this machine names a server that listens at a port of the loopback interface."""
+    """The names under which a browser on this machine reaches a server on a port of the loopback interface."""
     return frozenset(f"{name}:{port}" for name in LOOPBACK) | (frozenset(LOOPBACK) if port == 80 else frozenset())
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What a request must be like.
+    """The requirements for a request.
 
     Parameters
     ----------
     token : str or None
-        What `Authorization: Bearer TOKEN` must hold; None to ask for no token.
+        The token that `Authorization: Bearer TOKEN` must have; None if none is required.
     hosts : set of str
         The values of `Host` under which the server is known, with the port.
     public : tuple of str
         Paths that need no token, because they hold no data: the page and its scripts. Those that end in "/" stand for
         everything below them.
     max_body : int
-        Bytes that the body of a request may have.
+        The maximum size of a request's body, in bytes.
     """
 
     token: str | None
@@ -83,7 +83,7 @@ class Guard:
     max_body: int = MAX_BODY
 
     def refusal(self, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
-        """Why a request is refused, or None; the names of headers are in lower case."""
+        """The reason to reject a request, or None; the names of headers are in lower case."""
         if headers.get("host", "").lower() not in self.hosts:
             return 403, "this server is not known by that name"
         origin = headers.get("origin")
@@ -112,13 +112,13 @@ class Guard:
 
     def _holds_token(self, headers: Mapping[str, str]) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        # Compared as bytes, in time that does not depend on how much of it is right.
+        # Compared as bytes, in constant time.
         is_right = secrets.compare_digest(given.strip().encode(), (self.token or "").encode())
         return scheme.lower() == "bearer" and is_right
 
 
 class SecurityMiddleware:
-    """Refuses requests that a guard refuses, and adds security headers to all responses.
+    """Rejects requests that a guard rejects, and adds security headers to all responses.
 
     A plain ASGI middleware: `Middleware(SecurityMiddleware, guard=Guard(...))` in an application of Starlette.
     """
@@ -132,7 +132,7 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # There are no web sockets here: uvicorn closes a connection that is not answered.
+            return  # There are no web sockets: uvicorn closes a connection that is not answered.
         headers = _headers(scope["headers"])
         refusal = (
             (400, "a header is given twice") if headers is None else
@@ -150,7 +150,7 @@ class SecurityMiddleware:
 
 
 class _TooLargeError(Exception):
-    """The body of a request that does not say its length is too large."""
+    """Raised if the body of a request without a declared length is too large."""
 
 
 class _Limited:
@@ -175,7 +175,7 @@ class _Limited:
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str] | None:
-    """The headers by name, or None if one that is checked is given twice: servers disagree about which counts."""
+    """The headers by name, or None if one that is checked is given twice: servers disagree about which one is valid."""
     found: dict[str, str] = {}
     for name, value in raw:
         key = name.decode("latin-1").lower()

@@ -1,4 +1,4 @@
-"""A model behind HTTP: requests for single rows are scored together, and what is too much is refused, not queued."""
+"""A model behind HTTP: requests for single rows are scored together; requests beyond a limit are rejected."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-# Rows that are scored together: more would let the first ones wait.
+# The maximum number of rows that are scored together: more would delay the first ones.
 MAX_TOGETHER = 4_096
-# Bytes that a row may have on average.
+# The maximum mean size of a row, in bytes.
 ROW_BYTES = 2_000
-# An explanation takes about as long as so many scores.
+# An explanation takes about as long as this many scores.
 EXPLANATION_ROWS = 200
 STOP_SECONDS = 30
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a service takes."""
+    """The limits of a service."""
 
     max_rows: int = 10_000
-    """Rows of a request."""
+    """The maximum number of rows of a request."""
     max_waiting: int = 20_000
-    """Rows of all requests that wait."""
+    """The maximum number of rows of all waiting requests."""
 
     @property
     def max_body(self) -> int:
-        """Bytes of a request."""
+        """The maximum size of a request, in bytes."""
         return 10_000 + ROW_BYTES * self.max_rows
 
 
@@ -70,7 +70,7 @@ class RefusedError(Exception):
 
 
 class Queue:
-    """Jobs that wait for one thread, which takes as many rows at a time as have come by then."""
+    """Jobs that wait for one thread, which takes all rows that are waiting at once."""
 
     def __init__(self, work: Callable[[list[Job]], list[Any]], limits: Limits, metrics: Metrics) -> None:
         self._work, self._limits, self._metrics = work, limits, metrics
@@ -80,7 +80,7 @@ class Queue:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="paribus-score")
 
     async def ask(self, rows: list[Any], *, is_explanation: bool = False) -> Any:
-        """The answer for some rows. Raises a RefusedError if too many wait already."""
+        """The answer for some rows. Raises a RefusedError if too many are waiting."""
         job = Job(rows, asyncio.get_running_loop().create_future(), is_explanation)
         if self._n_waiting + job.weight > self._limits.max_waiting:
             self._metrics.n_refused += 1
@@ -106,14 +106,14 @@ class Queue:
             try:
                 answers = await loop.run_in_executor(self._thread, self._work, together)
             except Exception:
-                # A bug must not keep everybody waiting: it is reported, and the next requests are answered.
+                # A bug must not block all requests: it is reported, and the next requests are answered.
                 traceback.print_exc()
-                answers = [RefusedError(500, "an error that is not yours")] * len(together)
+                answers = [RefusedError(500, "an internal error")] * len(together)
             self._n_waiting -= n_rows
             self._metrics.n_waiting = self._n_waiting
             for job, answer in zip(together, answers, strict=True):
                 if job.answer.done():
-                    continue  # Whoever asked has gone.
+                    continue  # The client has disconnected.
                 if isinstance(answer, Exception):
                     job.answer.set_exception(answer)
                 else:
@@ -132,7 +132,7 @@ class Scorer:
         self.types = RowTypes(detector)
 
     def work(self, jobs: list[Job]) -> list[Any]:
-        """The answer to each job, or an exception: the mistakes of one do not concern the others."""
+        """The answer to each job, or an exception: errors in one do not affect the others."""
         answers: list[Any] = [None] * len(jobs)
         rows: list[dict[str, Any]] = []
         spans: dict[int, slice] = {}
@@ -162,7 +162,7 @@ class Scorer:
 
     def _typed(self, row: Any, number: int) -> dict[str, Any]:
         if not isinstance(row, dict):
-            raise ValueError(f"row {number} is no object of columns and values")
+            raise ValueError(f"row {number} is not an object of columns and values")
         try:
             return self.types.convert(row)
         except ValueError as error:
@@ -276,7 +276,7 @@ async def _rows_of(request: Request, max_rows: int) -> tuple[list[Any], bool]:
     try:
         body = json.loads(await request.body())
     except ValueError:
-        raise RefusedError(400, "the request is no JSON") from None
+        raise RefusedError(400, "the request is not JSON") from None
     if isinstance(body, dict) and isinstance(body.get("row"), dict):
         return [body["row"]], True
     rows = body.get("rows") if isinstance(body, dict) else body
@@ -288,7 +288,7 @@ async def _rows_of(request: Request, max_rows: int) -> tuple[list[Any], bool]:
 
 
 def serve_until_stopped(app: Starlette, port: int) -> None:
-    """Listens on this machine. When told to stop, it takes no more requests and answers those that it has."""
+    """Listens on this machine. When stopped, it accepts no more requests and finishes those that it has."""
     try:
         import uvicorn
     except ModuleNotFoundError:

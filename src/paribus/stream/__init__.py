@@ -1,1 +1,1 @@
-"""Rows as they come: a monitor that judges, learns, and tells a strange row from a changed world."""
+"""Streams of rows: a monitor that judges each row, learns from it, and distinguishes odd rows from changes."""

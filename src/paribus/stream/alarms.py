@@ -1,4 +1,4 @@
-"""What a monitor says: a verdict about each row, and three kinds of alarms, each in a sentence."""
+"""The output of a monitor: a verdict on each row, and three kinds of alarms, each with a sentence."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ KINDS = (ROW, LAW, CIRCUMSTANCES)
 
 @dataclass(frozen=True)
 class Alarm:
-    """Something to look at."""
+    """An alarm: an odd row, or a change of the stream."""
 
     kind: str
     """"row": a row is odd. "law": behavior given its context has changed. "circumstances": only contexts have."""
     number: int
-    """The row with which it was settled, counted from 0."""
+    """The row at which it was raised, counted from 0."""
     since: int
-    """The row with which it most probably began."""
+    """The row at which the change most probably began."""
     sentence: str
     column: str | None = None
     """The behavioral or contextual column that has changed."""
     how: str | None = None
     """"higher", "lower", "more spread out", "less spread out" or "distributed otherwise"."""
     region: str | None = None
-    """The part of the context in which it has changed; None for everywhere."""
+    """The part of the context in which it has changed; None if it has changed everywhere."""
     evidence: float | None = None
-    """Of a change: if there were none, evidence as strong would turn up in 1 of so many streams of any length."""
+    """The evidence E of a change: without one, at most 1 in E streams of any length would have as much."""
     time: str | None = None
     since_time: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, without what is not known."""
+        """The same as plain values, without fields that are not set."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class RowVerdict:
-    """What is said of one row, before it is learned."""
+    """The verdict on one row, from before it was learned."""
 
     number: int
     """The number of the row in the stream, from 0."""
     score: float
     """Minus the decimal logarithm of the p-value; NaN if the row cannot be judged."""
     p_value: float
-    """The probability that an ordinary row of late is as strange."""
+    """The probability that a recent ordinary row is at least as strange."""
     kind: str | None = None
-    """What would be strange: the "whole" row, the "combination" of its values, or one "value"."""
+    """What is strange: the "whole" row, the "combination" of its values, or one "value"."""
     is_odd: bool = False
     """Whether it is among the rows of which at most a share of `fdr` is expected to be ordinary."""
     is_certain: bool = True
-    """Whether its circumstances are those of the rows that it is judged by."""
+    """Whether the reference has rows in its circumstances."""
     is_learned: bool = False
     """Whether the monitor will learn from it."""
     parts: dict[str, float] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class RowVerdict:
     alarms: tuple[Alarm, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain values; numbers that are not known are None."""
+        """The same as plain values; missing numbers are None."""
         return {
             "number": self.number,
             "score": None if self.score != self.score else round(self.score, 6),
@@ -78,7 +78,7 @@ class RowVerdict:
 
 
 def odds(evidence: float) -> str:
-    """How strong evidence is, in words.
+    """The strength of evidence in words.
 
     >>> odds(12_345.0), odds(1e12)
     ('1 in 12,000', 'fewer than 1 in a million')

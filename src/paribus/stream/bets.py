@@ -1,7 +1,7 @@
-"""Bets against uniform p-values: how much each way of not being uniform would pay.
+"""Bets against uniform p-values: the payoff of each alternative to the uniform distribution.
 
-A bet is a density on 0 to 1. Whoever bets on it multiplies a wealth by its height at each p-value. If these are uniform
-and independent, no bet is expected to gain; if they are not, some bet grows.
+A bet is a density on [0, 1]. At each p-value, the wealth of the bet is multiplied by the density. If p-values are
+uniform and independent, no bet is expected to gain; if they are not, some bet grows.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from scipy.stats import beta
 from paribus._common.arrays import Floats
 
 N_PLACES = 1024
-"""p-values are told apart as finely as this."""
-# What is not bet in each round, so that no p-value takes everything.
+"""The number of bins of p-values."""
+# The share of the wealth that is not bet in each round, so that no p-value takes everything.
 RESERVE = 0.05
 HIGHER, LOWER, WIDER, NARROWER, SHAPE = "higher", "lower", "more spread out", "less spread out", "distributed otherwise"
-# How many rows pass until a change is about half as likely to begin as at first.
+# The number of rows after which a change is about half as likely to begin as at first.
 PATIENCE = 100.0
 
 
@@ -48,24 +48,24 @@ BETS: tuple[tuple[str, Callable[[Floats], Floats]], ...] = (
     (NARROWER, _narrow(5.0)),
     *((SHAPE, _wave(degree, amount)) for degree in (3, 4) for amount in (0.9, -0.9)),
 )
-"""How values are, and the cumulative distribution of the bet on it."""
+"""The name of each alternative, and the cumulative distribution function of the bet on it."""
 
 HOWS = tuple(how for how, _ in BETS)
 
 
 def _payoffs() -> Floats:
     edges = np.linspace(0.0, 1.0, N_PLACES + 1)
-    # The mean over a place, so that the bets are fair for p-values that are told apart by places only.
+    # The mean over a bin, so that the bets are fair for binned p-values.
     heights = np.column_stack([np.diff(cumulative(edges)) * N_PLACES for _, cumulative in BETS])
     return np.asarray(RESERVE + (1.0 - RESERVE) * heights)
 
 
 PAYOFFS = _payoffs()
-"""[place of the p-value][bet]: what a wealth is multiplied by; its mean over all places is 1."""
+"""[bin of the p-value][bet]: the factor by which the wealth grows; its mean over all bins is 1."""
 
 
 def not_begun(n_rows: Floats) -> Floats:
-    """The share of the wealth that is not bet yet after so many rows: changes may begin at any time.
+    """The share of the wealth that is not yet bet after this many rows: changes may begin at any time.
 
     It falls so slowly that a change after a million rows is found nearly as soon as one after a thousand.
 

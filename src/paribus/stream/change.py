@@ -1,4 +1,4 @@
-"""Has a stream changed? Tests that may be looked at after every row, for as long as one likes."""
+"""Sequential tests for changes in a stream: valid after every row, for any number of rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from paribus.stream.bets import BETS, HOWS, PATIENCE, PAYOFFS, SHAPE, not_begun
 from paribus.stream.randomness import uniform_rows
 
 N_BINS = 256
-"""Levels are told apart as finely as this; ties are broken at random."""
-# Recent p-values that are kept.
+"""The number of bins of levels; ties are broken at random."""
+# The number of recent p-values that are kept.
 N_RECENT = 256
 MAX_STRIDE = 1_000
 SHAPE_WEIGHT = 0.01
-# Autocorrelations up to this are taken for none.
+# Autocorrelations up to this are neglected.
 MIN_CORRELATION = 0.1
 
 
@@ -31,11 +31,11 @@ class Change:
     how: str
     """One of the names in `bets`."""
     group: int
-    """Where: 0 for everywhere."""
+    """The group in which it has changed: 0 for everywhere."""
     since: int
-    """The number of the row with which it most probably began."""
+    """The number of the row at which it most probably began."""
     evidence: float
-    """How many times the wealth that was bet against no change has grown."""
+    """The factor by which the wealth of the bets has grown."""
 
 
 @dataclass
@@ -52,8 +52,8 @@ class ChangeTests:
     alpha : float
         The probability of any false alarm, ever.
     strides : array
-        By column: every how many rows it is looked at; 0 for never. Rows that follow each other are not independent
-        in most streams.
+        By column: the step between rows that are tested; 0 if it is not tested. In most streams, successive rows are
+        not in most streams.
     n_cells : int
         The number of cells.
     n_groups : int
@@ -79,7 +79,7 @@ class ChangeTests:
     n_in_group: Floats = field(init=False, repr=False)
     """[column][group]: rows so far."""
     recent: Floats = field(init=False, repr=False)
-    """[column][place in a ring]: the last p-values, for pictures."""
+    """[column][position in a ring buffer]: the last p-values, for pictures."""
     is_over: npt.NDArray[np.uint8] = field(init=False)
     """By column: whether a change was found, and the test has ended."""
 
@@ -96,20 +96,20 @@ class ChangeTests:
         self._shares[0] = 0.5 if self.n_groups > 1 else 1.0
 
     def begin(self, levels: Floats, cells: npt.NDArray[np.int64]) -> None:
-        """Takes rows that are known not to have changed as a beginning: [row][column]."""
+        """Starts with rows that are known to have no change: [row][column]."""
         for column in range(levels.shape[1]):
             known = ~np.isnan(levels[:, column])
             np.add.at(self.counts[column], (cells[known], _bins(levels[known, column])), 1)
 
     @property
     def evidence(self) -> Floats:
-        """By column: by how much the wealth has grown."""
+        """By column: the factor by which the wealth has grown."""
         held = self.wealth.mean(axis=2) + not_begun(self.n_in_group)
         return np.asarray(held @ self._shares)
 
     @property
     def limit(self) -> float:
-        """The evidence of a column at which it is said to have changed."""
+        """The evidence at which a change of a column is reported."""
         return len(self.strides) / self.alpha
 
     def update(
@@ -119,7 +119,7 @@ class ChangeTests:
         groups: npt.NDArray[np.int64],
         number: int,
     ) -> list[tuple[int, Change]]:
-        """Looks at rows, one after the other.
+        """Tests rows, one after the other.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class ChangeTests:
         Returns
         -------
         list of (row, Change)
-            The changes that were settled, and the rows that did.
+            The changes that were found, and the rows at which they were.
         """
         found = update_change_tests(
             self.strides, self._shares, PAYOFFS, PATIENCE, self.limit, self.counts, self.wealth, self.best, self.begun,
@@ -147,18 +147,19 @@ class ChangeTests:
 
     def _describe(self, column: int) -> Change:
         evidence = float(self.evidence[column])
-        # Level and spread are easier to understand, and are preferred unless the evidence is clearly for another shape.
+        # Changes of level and spread are easier to understand, and preferred unless another shape has far more
+        # evidence.
         weighed = self.wealth[column] * self._shares[:, None] * np.where(np.array(HOWS) == SHAPE, SHAPE_WEIGHT, 1.0)
         group, bet = np.unravel_index(int(weighed.argmax()), weighed.shape)
         return Change(column, HOWS[bet], int(group), int(self.begun[column, group, bet]), evidence)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """What changes with rows, to go on later."""
+        """The state of the tests, to continue later."""
         names = ("counts", "wealth", "best", "begun", "n_in_group", "recent", "is_over")
         return {name: getattr(self, name) for name in names} | {"n_rows": np.array(self.n_rows)}
 
     def go_on(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Takes over what `state` gave. Raises a ValueError if it does not fit."""
+        """Restores what `state` returned. Raises a ValueError if it is inconsistent."""
         for name, value in state.items():
             if name == "n_rows":
                 self.n_rows = int(value)
@@ -173,9 +174,9 @@ def _bins(levels: Floats) -> npt.NDArray[np.int64]:
 
 
 def find_strides(levels: Floats) -> npt.NDArray[np.int64]:
-    """By column of levels of successive rows: how many rows lie between two that are nearly independent.
+    """By column of levels of successive rows: the distance between rows that are nearly independent.
 
-    0 where there is no such number up to a tenth of the rows: such a column cannot be tested.
+    0 if it exceeds a tenth of the rows: such a column cannot be tested.
 
     >>> walk = np.repeat(np.random.default_rng(0).uniform(size=2000), 5)
     >>> find_strides(np.column_stack([walk, np.random.default_rng(1).uniform(size=10_000)])).tolist()

@@ -21,13 +21,13 @@ from paribus.detectors.load import load
 from paribus.detectors.surprise import ConditionalSurprise
 
 VERSION = 1
-# No part of a checkpoint is larger than this, whatever its file says.
+# The maximum size of a part of a checkpoint, whatever its header states.
 MAX_BYTES = 4_000_000_000
 
 
 @dataclass
 class Checkpoint:
-    """What a file holds."""
+    """The contents of a checkpoint file."""
 
     fields: dict[str, Any]
     """Plain values."""
@@ -36,7 +36,7 @@ class Checkpoint:
 
 
 class DetectorBytes:
-    """Detectors as bytes, each made once: they change seldom, and checkpoints are written often."""
+    """Detectors as bytes, each serialized only once: they rarely change, and checkpoints are written often."""
 
     def __init__(self) -> None:
         self._made: dict[str, tuple[ConditionalSurprise, bytes]] = {}
@@ -51,7 +51,7 @@ class DetectorBytes:
 
 
 def write_checkpoint(path: AnyPath, checkpoint: Checkpoint, stored: DetectorBytes) -> None:
-    """Writes a checkpoint. A killed process leaves the old one as it was."""
+    """Writes a checkpoint. If the process is killed, the old one is unchanged."""
     with atomic_path(path) as draft, zipfile.ZipFile(draft, "w") as archive:
         archive.writestr("state.json", json.dumps({"version": VERSION, **checkpoint.fields}, default=_plain))
         for name, array in checkpoint.arrays.items():
@@ -71,7 +71,7 @@ def read_checkpoint(path: AnyPath) -> Checkpoint:
                 raise DamagedError("too large")
             fields = json.loads(archive.read("state.json"), object_hook=_restored)
             if fields.get("version") != VERSION:
-                raise ValueError(f"{name} was written by another version of paribus: begin anew without it")
+                raise ValueError(f"{name} was written by another version of paribus: start again without it")
             arrays = {
                 info.filename[:-4]: np.load(io.BytesIO(archive.read(info)), allow_pickle=False)
                 for info in archive.infolist()
@@ -91,8 +91,8 @@ def _load(model: bytes) -> ConditionalSurprise:
         (Path(folder) / "model.paribus").write_bytes(model)
         found = load(Path(folder) / "model.paribus")
         if not isinstance(found, ConditionalSurprise):
-            raise ValueError("the checkpoint holds another method than ConditionalSurprise")
-        # Models that are read from a file may be mapped: everything is taken into memory before the file goes.
+            raise ValueError("the checkpoint holds a detector other than ConditionalSurprise")
+        # A model read from a file may be mapped: everything is copied into memory before the file is removed.
         found.view()
         return found
 

@@ -1,4 +1,4 @@
-"""Which rows of a stream to call odd, such that few of those that are called so are ordinary."""
+"""Which rows of a stream are odd, with a bound on the false discovery rate."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass
 class OnlineDiscoveries:
-    """Decides row by row, and never takes a decision back.
+    """Decides row by row; decisions are final.
 
-    The stream is taken in periods of `period` rows. Within each, a row is odd if its p-value is at most
+    The stream is divided into periods of `period` rows. Within each, a row is odd if its p-value is at most
     `fdr / period * max(1, odd rows of the period so far)`: the rule LORD++ (Ramdas and others, 2017) whose wealth is
     spread evenly over the period. If the p-values of ordinary rows are independent and not too small, the expected
     share of ordinary rows among the odd ones of a period is at most `fdr`, whatever the other rows are.
 
-    Periods end because there is no wealth that lasts forever: without them, the level would sink to nothing.
+    Periods end because the wealth is finite: without them, the level would tend to zero.
 
     >>> rows = OnlineDiscoveries(fdr=0.1, period=100)
     >>> [rows.is_odd(p) for p in (0.5, 0.0005, 0.0015, 0.0015, 0.9)]
@@ -29,7 +29,7 @@ class OnlineDiscoveries:
 
     @property
     def level(self) -> float:
-        """The p-value up to which the next row is odd."""
+        """The maximum p-value at which the next row is odd."""
         return self.fdr / self.period * max(1, self.n_odd)
 
     def is_odd(self, p_value: float) -> bool:

@@ -1,4 +1,4 @@
-"""What happened in a stream, in a bounded number of stretches: for the timeline."""
+"""The history of a stream in a bounded number of intervals, for the timeline."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from paribus._common.arrays import Floats
 from paribus.stream.alarms import RowVerdict
 
-# Stretches are joined in pairs when there are twice as many.
+# Intervals are merged in pairs when there are twice as many.
 N_STRETCHES = 500
 FIRST_LENGTH = 16
 
@@ -24,11 +24,11 @@ class Stretch:
     highest_score: float
     n_odd: int
     law: float
-    """The highest evidence, over the columns and these rows, that the law has changed; as a decimal logarithm."""
+    """The maximum evidence, over columns and these rows, that the law has changed; as a decimal logarithm."""
     circumstances: float
 
     def join(self, other: Stretch) -> None:
-        """Takes in the stretch that follows."""
+        """Merges the interval that follows."""
         self.n_rows += other.n_rows
         self.n_odd += other.n_odd
         for name in ("highest_score", "law", "circumstances"):
@@ -36,7 +36,7 @@ class Stretch:
 
 
 class History:
-    """Stretches of a stream; the longer the stream, the longer each."""
+    """Intervals of a stream; the longer the stream, the longer each."""
 
     def __init__(self) -> None:
         self.stretches: list[Stretch] = []
@@ -63,7 +63,7 @@ class History:
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> History:
-        """The history again, from what `state` gave."""
+        """Restores the history from what `state` returned."""
         history = cls()
         history._length = int(state["length"])
         history.stretches = [Stretch(*each) for each in state["stretches"]]

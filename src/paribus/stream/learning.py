@@ -1,4 +1,4 @@
-"""How a monitor judges and learns: some of the trees anew, or everything."""
+"""How a monitor judges and learns: it replaces some of the trees, or refits everything."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from paribus.stream.row_times import RowTimes
 from paribus.tables.table import Table
 
 NATS_PER_DIGIT = float(np.log(10.0))
-# Rows that are judged at a time.
+# The maximum number of rows that are judged at a time.
 BLOCK_SIZE = 1_024
-# p-values follow recent scores as soon as there are so many.
+# p-values are calibrated on recent scores as soon as there are this many.
 MIN_SCORES = 1_000
-# A new beginning needs so many rows, or this share of the window.
+# A refit after a change needs this many rows, or this share of the window.
 MIN_NEW_ROWS, NEW_SHARE = 200, 0.125
-# Where more than this share of the rows would be withheld, they are no anomalies.
+# If more than this share of the rows would be withheld, they are not anomalies.
 MAX_WITHHELD = 0.2
 N_ALARMS = 1_000
 
 
 class LearningMonitor:
-    """Everything that a monitor does, without the methods that users call: `Monitor` has these."""
+    """The implementation of a monitor; `Monitor` adds the public methods."""
 
     def __init__(
         self,
@@ -69,13 +69,13 @@ class LearningMonitor:
         self._scores: deque[float] = deque(maxlen=self._n_window)
         self._null: ScoreNull | None = None
         self._changed: list[Alarm] = []
-        """Changes that wait for a new beginning."""
+        """Changes for which a refit is pending."""
         self._waiting: list[dict[str, list[Any]]] = []
-        """The first rows, as long as there is nothing to judge them by."""
+        """The first rows, until there are enough to fit the detector."""
         self._reference: Reference | None = None
         self._stored = DetectorBytes()
         self.extra_: dict[str, Any] = {}
-        """What was kept with a checkpoint."""
+        """Values that were stored with a checkpoint."""
         if hasattr(detector, "n_features_in_"):
             self._begin(detector)
 
@@ -94,18 +94,18 @@ class LearningMonitor:
         self._reference = Reference(detector, self.alpha, self.random_state * 1_000 + self.n_new_beginnings_ * 10)
         self._times = RowTimes(detector, self.time)
         if isinstance(self.window, timedelta) and not self._times.names:
-            raise ValueError("a window of time needs to know the time of rows: name its column with time")
+            raise ValueError("a window of time needs the time of each row: name its column with time")
         if not hasattr(self, "_recent"):
             names = dict.fromkeys([*self._scorer.names, *self._times.names])
             self._recent = RecentRows(list(names), self.window)
             n_fitted = detector.view().store.n_rows
             self._numbers = np.arange(self.n_rows_ - n_fitted, self.n_rows_)
-            """By row that the detector holds: its number in the stream; those from before are negative."""
+            """By row that the detector holds: its number in the stream; negative for rows from before it."""
             self._remember_fitted()
         self._changed = []
 
     def __getstate__(self) -> dict[str, Any]:
-        # What judges rows is made again from the detector; bytes for checkpoints are made when they are needed.
+        # These are derived from the detector, or made when they are needed.
         return {name: value for name, value in self.__dict__.items() if name not in ("_scorer", "_stored")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -118,7 +118,7 @@ class LearningMonitor:
     def _resume(
         cls, reference: ConditionalSurprise, parameters: dict[str, Any], n_rows: int, n_new_beginnings: int
     ) -> Self:
-        """A monitor that began with a reference after some rows, before what came since is taken over."""
+        """A monitor that started with a reference after some rows, before the state since then is restored."""
         monitor = cls(clone(reference), **parameters)
         monitor.n_rows_, monitor.n_new_beginnings_ = n_rows, n_new_beginnings
         monitor._begin(reference)
@@ -128,7 +128,7 @@ class LearningMonitor:
         """Judges and learns the rows of a table."""
         verdicts = self._collect(table) if self._reference is None else []
         while len(verdicts) < table.n_rows:
-            # A block ends where the monitor adapts, so that all of its rows are judged alike.
+            # A block ends where the monitor adapts, so that all of its rows are judged by the same detector.
             size = min(BLOCK_SIZE, table.n_rows - len(verdicts), self._step - self.n_rows_ % self._step)
             piece = table.take(np.arange(len(verdicts), len(verdicts) + size))
             encoded, known = self._scorer.encode(piece), Table(piece)
@@ -136,7 +136,7 @@ class LearningMonitor:
         return verdicts
 
     def _collect(self, table: Table) -> list[RowVerdict]:
-        """Keeps the first rows, and begins as soon as there are enough. Returns their verdicts, which are none."""
+        """Keeps the first rows, and starts as soon as there are enough. Returns their verdicts, which are empty."""
         n = min(table.n_rows, self.start_rows - self.n_rows_)
         piece = Table(table.take(np.arange(n)))
         names = [piece.name(place) for place in range(piece.n_columns)]
@@ -152,10 +152,10 @@ class LearningMonitor:
         return verdicts
 
     def _remember_fitted(self) -> None:
-        """Begins the window with the last of the fitted rows."""
+        """Initializes the window with the last of the fitted rows."""
         fitted = self.detector_.view().store.original
         if self.time is not None and not self._times.is_in(fitted):
-            # Without their times they cannot be told to be old.
+            # Without their times, it is unknown whether they are old.
             return
         n = min(fitted.n_rows, self._n_window)
         last = Table(fitted.take(np.arange(fitted.n_rows - n, fitted.n_rows)))
@@ -163,7 +163,7 @@ class LearningMonitor:
         self._recent.add(columns, self.n_rows_ - n, self._times.of(columns), np.zeros(n, dtype=bool))
 
     def _judge(self, context: Floats, behavior: Floats) -> tuple[Judged, Floats, Floats]:
-        """What is said of rows, their scores as p-values say, and those of the detector itself."""
+        """Verdicts on rows, their scores by p-values, and those of the detector itself."""
         judged = self._scorer.judge(context, behavior)
         own = self.detector_.method.total(judged.partial)
         if self._null is None:
@@ -186,7 +186,7 @@ class LearningMonitor:
         names = self._reference.names
         kinds = judged.kinds
         with np.errstate(invalid="ignore", divide="ignore"):
-            # Parts sum to the score, also where recent rows say that it is worth more or less.
+            # Parts sum to the score, also after it was recalibrated on recent rows.
             parts = np.where(own[:, None] > 0, judged.partial * (scores / own)[:, None], judged.partial)
         verdicts = []
         for row in range(n_rows):
@@ -222,7 +222,7 @@ class LearningMonitor:
         return verdicts
 
     def _adapt(self) -> None:
-        """Learns from recent rows: a bit of what is new, or everything anew if the world has changed."""
+        """Learns from recent rows: replaces some trees, or refits everything after a change."""
         self._recent.trim()
         if self._changed:
             is_law = any(alarm.kind == LAW for alarm in self._changed)
@@ -230,9 +230,9 @@ class LearningMonitor:
             n_needed = max(MIN_NEW_ROWS, int(NEW_SHARE * self._n_window))
             if self._recent.count(since) < n_needed:
                 return
-            # What was withheld since then is what is usual now.
+            # Rows that were withheld since then are ordinary now.
             self._recent.release(since)
-            # Where only circumstances are new, what was known before is still true.
+            # If only the circumstances are new, the earlier rows are still valid.
             if self._start_anew(since if is_law else None):
                 return
         latest = self.n_rows_ - self._step
@@ -245,7 +245,7 @@ class LearningMonitor:
             self._null = ScoreNull.fit(np.array(self._scores))
 
     def _renew(self, places: npt.NDArray[np.int64]) -> None:
-        """Replaces the oldest trees; all of them, if recent rows have what no tree knows."""
+        """Replaces the oldest trees; all of them, if recent rows have categories that no tree knows."""
         rows, numbers = self._recent.table(places), np.array(self._recent.numbers)[places]
         seed = self.random_state * 100_003 + self.n_adaptations_
         share = self._step / self._n_window
@@ -260,7 +260,7 @@ class LearningMonitor:
         self.n_adaptations_ += 1
 
     def _start_anew(self, since: int | None) -> bool:
-        """Fits everything to the rows from a number on, or to all. Returns whether that was possible."""
+        """Fits everything to the rows from this number on, or to all. Returns whether that was possible."""
         places = self._recent.places(since)
         found = refit(self.detector_, self._recent.table(places))
         if found is None:
@@ -274,7 +274,7 @@ class LearningMonitor:
 
 
 def refit(detector: ConditionalSurprise, table: dict[str, list[Any]]) -> ConditionalSurprise | None:
-    """Fits a detector anew; None if that is not possible, or if it would judge other columns than before."""
+    """Refits a detector; None if that is not possible, or if it would judge other columns than before."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

@@ -1,4 +1,4 @@
-"""Lines as they come: from a pipe, or from a file that grows."""
+"""Lines of a pipe or of a growing file, as they arrive."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A line that is longer is broken.
+# A longer line is invalid.
 MAX_LINE = 1_000_000
 CHUNK = 1 << 18
-# How long to wait for more, in seconds: how soon a stop is noticed.
+# How long to wait for more, in seconds; also the maximum delay of a stop.
 PATIENCE = 0.2
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line, and where it ends: bytes since the beginning of the file or of the pipe."""
+    """A line, and the offset of its end in the file or pipe, in bytes."""
 
     text: str
     end: int
 
 
 class LineReader:
-    """Reads batches of complete lines. What has not come yet is waited for; what is not asked for is not read.
+    """Reads batches of complete lines: waits for the rest of a line, and reads no more than requested.
 
     Parameters
     ----------
     source : str
         A path, or "-" for standard input.
     offset : int
-        Where to begin: bytes of a file that are done.
+        Where to begin: the number of bytes of a file that were processed.
     follow : bool
         Whether to wait at the end of a file for more.
     is_stopped : function
-        Asked now and then whether to end.
+        Called now and then; returns whether to stop.
     """
 
     def __init__(self, source: str, offset: int, follow: bool, is_stopped: Callable[[], bool]) -> None:
@@ -48,10 +48,10 @@ class LineReader:
         self._follow, self._is_stopped = follow, is_stopped
         self._at = offset
         self.n_replaced = 0
-        """How often the file was replaced or cut off, and read from its beginning."""
+        """How often the file was replaced or truncated, and read from its beginning."""
 
     def batches(self) -> Iterator[list[Line]]:
-        """Batches of lines, and an empty one whenever there are none for a while."""
+        """Batches of lines; an empty one when there are none for a while."""
         descriptor = 0 if self._path is None else os.open(self._path, os.O_RDONLY)
         try:
             if self._path is not None:
@@ -83,7 +83,7 @@ class LineReader:
                     self._at += len(raw) + 1
                     lines.append(Line(raw.decode("utf-8", "replace").rstrip("\r"), self._at))
                 if len(rest) > MAX_LINE:
-                    # The rest of so long a line is skipped until it ends.
+                    # The rest of a line that is too long is skipped.
                     self._at += len(rest)
                     lines.append(Line("", self._at))
                     rest = b""
@@ -117,9 +117,9 @@ class LineParser:
             try:
                 row = json.loads(line)
             except ValueError:
-                raise ValueError("it is no JSON") from None
+                raise ValueError("it is not JSON") from None
             if not isinstance(row, dict):
-                raise ValueError("it is no JSON object")
+                raise ValueError("it is not a JSON object")
             return row
         if self.header is None:
             self.delimiter = max(",;\t|", key=line.count)
@@ -127,7 +127,7 @@ class LineParser:
             return None
         values = next(csv.reader(io.StringIO(line), delimiter=self.delimiter), [])
         if values == self.header:
-            # Files that are joined have their header again.
+            # In concatenated files, the header occurs again.
             return None
         if len(values) != len(self.header):
             raise ValueError(f"it has {len(values)} values where there are {len(self.header)} columns")

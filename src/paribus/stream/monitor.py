@@ -30,39 +30,41 @@ PARAMETERS = (
 
 
 class Monitor(LearningMonitor):
-    """Judges the rows of a stream one after the other, and tells a strange row from a changed world.
+    """Judges the rows of a stream one after the other, and distinguishes odd rows from changes of the stream.
 
-    Each row is judged before it is learned. Three things can be wrong, and each has its own alarm: a *row* is odd; the
-    *law* has changed, that is, how behavior is distributed given its context; or only the *circumstances* have shifted.
+    Each row is judged before it is learned. There are three kinds of alarms: a *row* is odd; the
+    *law* has changed, that is, the distribution of behavior given its context (concept drift); or only the
+    *circumstances* have shifted (covariate shift).
 
     Parameters
     ----------
     detector : ConditionalSurprise
         A fitted or loaded detector; or one that is not fitted, which is fitted to the first rows.
     start_rows : int
-        The number of rows that a detector is fitted to which is not fitted. These get no verdict.
+        The number of rows to fit the detector to, if it is not fitted. These get no verdict.
     window : int or timedelta
-        What is learned from: the last so many rows, or the rows of so much time (at most 65,536).
+        The rows to learn from: this many, or those of this length of time (at most 65,536).
     half_life : int, optional
-        The number of rows after which a row counts half; by default, all rows of the window count alike.
+        The number of rows after which the weight of a row is halved; by default, all rows of the window have the same
+        weight.
     adapt_every : int, optional
-        Every how many rows the oldest pairs of trees are replaced and scores are calibrated again; an eighth of the
-        window by default. Between two adaptations, a score depends on the row alone.
+        The number of rows between adaptations, which replace the oldest pairs of trees and recalibrate scores; an
+        eighth of the window by default. Between two adaptations, a score depends on the row alone.
     learn : bool
-        Whether to learn at all. If not, the detector stays as it is, and alarms of changes are given once.
+        Whether to learn. If not, the detector does not change, and each change is reported once.
     protect : bool
-        Whether to learn nothing from rows with a p-value below the detector's `false_alarms`. They are learned after
-        all when the law has changed, or if more than a fifth of the rows would be left out.
+        Whether to withhold rows with a p-value below the detector's `false_alarms` from learning. They are learned
+        after all when the law has changed, or if more than a fifth of the rows would be left out.
     fdr : float
-        The share of ordinary rows that may be expected among the odd ones, in each period.
+        The maximum expected share of ordinary rows among the odd ones of a period.
     fdr_period : int
         The number of rows of a period.
     alpha : float
         The probability that a stream in which nothing changes ever causes an alarm "law"; likewise "circumstances".
     time : str, optional
-        A column with the time of each row; by default the first contextual column of moments, if there is one.
+        A column with the time of each row; by default the first contextual column of timestamps, if there is one.
     random_state : int
-        The seed of what is drawn at random.
+        The seed of the random numbers.
 
     Attributes
     ----------
@@ -71,9 +73,9 @@ class Monitor(LearningMonitor):
     alarms_ : deque of Alarm
         The last 1,000 alarms.
     detector_ : ConditionalSurprise
-        What rows are judged by now.
+        The detector that judges rows now.
     n_adaptations_, n_new_beginnings_ : int
-        How often trees were replaced, and how often everything was learned anew after a change.
+        How often trees were replaced, and how often everything was refitted after a change.
 
     Examples
     --------
@@ -88,7 +90,7 @@ class Monitor(LearningMonitor):
 
     @property
     def unwatched_(self) -> list[str]:
-        """Behavior that is not watched for changes, because successive rows are too much alike for any test."""
+        """Behavioral columns that are not tested for changes, because successive rows are too strongly correlated."""
         return [] if self._reference is None else self._reference.unwatched
 
     def score_one(self, row: Mapping[str, Any]) -> float:
@@ -142,7 +144,7 @@ class Monitor(LearningMonitor):
         return self._judge(*self._scorer.encode(rows))[1]
 
     def learn_one(self, row: Mapping[str, Any]) -> None:
-        """Learns from a row. The same as `update_one`, for those who do not want its verdict.
+        """Learns from a row: `update_one` without the verdict.
 
         Parameters
         ----------
@@ -160,7 +162,7 @@ class Monitor(LearningMonitor):
         self.update_one(row)
 
     def learn_many(self, rows: Any) -> None:
-        """Learns from rows. The same as `update_many`, for those who do not want its verdicts.
+        """Learns from rows: `update_many` without the verdicts.
 
         Parameters
         ----------
@@ -199,7 +201,7 @@ class Monitor(LearningMonitor):
         if self._reference is None:
             return self.update_many({name: [value] for name, value in row.items()})[0]
         encoded = self._scorer.encode(row)
-        # Columns that are not there are missing in what is learned; those that are needed are asked for above.
+        # Absent columns are learned as missing values; required ones were checked above.
         return self._update(*encoded, {name: [row.get(name)] for name in self._recent.columns})[0]
 
     def update_many(self, rows: Any) -> list[RowVerdict]:
@@ -231,7 +233,7 @@ class Monitor(LearningMonitor):
 
     @property
     def limits_(self) -> dict[str, float]:
-        """The evidence at which there is an alarm, as a decimal logarithm: of "law" and of "circumstances"."""
+        """The evidence at which an alarm is raised, as a decimal logarithm: for "law" and for "circumstances"."""
         if self._reference is None:
             return {}
         tests = {"law": self._reference.law, "circumstances": self._reference.circumstances}
@@ -263,7 +265,7 @@ class Monitor(LearningMonitor):
         return StreamTimelineDisplay.from_monitor(self, ax)
 
     def to_svg(self) -> str:
-        """Draws the same timeline as SVG, which needs no matplotlib.
+        """Draws the same timeline as SVG, without matplotlib.
 
         Returns
         -------
@@ -283,14 +285,14 @@ class Monitor(LearningMonitor):
         return str(stream_timeline(self))
 
     def save(self, path: AnyPath, *, extra: Mapping[str, Any] | None = None) -> None:
-        """Writes everything that the monitor knows to a file, for `load`. An old file is replaced as a whole.
+        """Writes the state of the monitor to a file, for `load`. An existing file is replaced atomically.
 
         Parameters
         ----------
         path : path
             Where to write it.
         extra : dict, optional
-            Plain values to keep with it, such as how far a source was read.
+            Plain values to store with it, such as the position in a source.
 
         Examples
         --------
@@ -305,7 +307,7 @@ class Monitor(LearningMonitor):
         {'offset': 12}
         """
         if self._reference is None:
-            raise ValueError(f"there is nothing to save before {self.start_rows:,} rows have come")
+            raise ValueError(f"there is nothing to save before the first {self.start_rows:,} rows")
         tests, arrays = self._reference.state()
         null = self._null
         fields = {
@@ -328,7 +330,7 @@ class Monitor(LearningMonitor):
 
     @classmethod
     def load(cls, path: AnyPath) -> Monitor:
-        """Reads a monitor that `save` wrote, which goes on as if it had never stopped.
+        """Reads a monitor that `save` wrote; it continues as if it had never stopped.
 
         Parameters
         ----------
@@ -338,7 +340,7 @@ class Monitor(LearningMonitor):
         Returns
         -------
         Monitor
-            The monitor; `extra_` is what was kept with it.
+            The monitor; `extra_` has the values that were stored with it.
 
         Examples
         --------
@@ -378,7 +380,7 @@ class Monitor(LearningMonitor):
         return monitor
 
     def explain(self, row: Any, *, n_features: int = 3) -> Explanation:
-        """Explains the score of a row by what rows are judged by now.
+        """Explains the score of a row with the current detector.
 
         Parameters
         ----------
@@ -402,5 +404,5 @@ class Monitor(LearningMonitor):
         True
         """
         if self._reference is None:
-            raise ValueError(f"there is nothing to compare with before {self.start_rows:,} rows have come")
+            raise ValueError(f"there is nothing to compare with before the first {self.start_rows:,} rows")
         return self.detector_.explain(dict(row) if isinstance(row, Mapping) else row, n_features=n_features)

@@ -16,8 +16,8 @@ from paribus.stream.monitor import Monitor
 class ContextualAnomalyDetector(base.AnomalyDetector):
     """Scores how improbable the behavior of a row is given its context, and follows slow changes.
 
-    The features of the first row are the columns. What a later row lacks is missing, and what it has besides is left
-    out.
+    The features of the first row are the columns. Features that a later row lacks are missing values, and additional
+    ones are left out.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class ContextualAnomalyDetector(base.AnomalyDetector):
     n_trees
         The number of trees per forest.
     protect
-        Whether to learn nothing from anomalies.
+        Whether to withhold anomalies from learning.
     seed
-        The seed of what is drawn at random.
+        The seed of the random numbers.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class ContextualAnomalyDetector(base.AnomalyDetector):
         self._monitor.learn_one(self._row(x))
 
     def score_one(self, x: dict[Any, Any]) -> float:
-        """Scores a row: 3 means that 1 in 1,000 ordinary rows is as strange.
+        """Scores a row: 3 means that 1 in 1,000 ordinary rows is at least as strange.
 
         Parameters
         ----------

@@ -15,12 +15,12 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class RowTimes:
-    """Reads the time of rows off a column.
+    """Reads the times of rows from a column.
 
     Parameters
     ----------
     detector : ConditionalSurprise
-        A fitted detector, whose first contextual column of moments is the default.
+        A fitted detector, whose first contextual column of timestamps is the default.
     column : str, optional
         The column.
     """
@@ -41,12 +41,12 @@ class RowTimes:
         return np.array([_microseconds(value) for value in columns[self.names[0]]])
 
     def texts(self, times: Floats) -> list[str | None]:
-        """Times for people."""
+        """Times as text."""
         return [None if time != time else str(np.datetime64(int(time), "us").astype("M8[s]")) for time in times]
 
 
 def _microseconds(value: Any) -> float:
-    """The time that a value is: a moment, a text in ISO 8601, or seconds since 1970.
+    """The time of a value: a timestamp, a text in ISO 8601, or seconds since 1970.
 
     >>> _microseconds("1970-01-01T00:00:01Z"), _microseconds(2), _microseconds("soon")
     (1000000.0, 2000000.0, nan)
@@ -60,7 +60,7 @@ def _microseconds(value: Any) -> float:
         return np.nan if np.isnat(value) else float(value.astype("M8[us]").astype(np.int64))
     if isinstance(value, datetime):
         moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-        # A missing moment of pandas is a datetime that equals nothing.
+        # A missing timestamp of pandas is a datetime that equals nothing.
         return (moment - EPOCH).total_seconds() * 1e6 if value == value else np.nan
     if isinstance(value, date):
         return (datetime(value.year, value.month, value.day, tzinfo=UTC) - EPOCH).total_seconds() * 1e6

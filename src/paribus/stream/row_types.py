@@ -1,4 +1,4 @@
-"""Rows as text or JSON have them, as the types that a model was fitted to."""
+"""Conversion of rows from text or JSON to the types that a model was fitted to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paribus.detectors.surprise import ConditionalSurprise
 from paribus.io.reading.columns import number, timestamp
 from paribus.tables.time_parts import find_zone
 
-NUMBER, CATEGORY, MOMENT = "number", "category", "moment"
+NUMBER, CATEGORY, TIMESTAMP = "number", "category", "timestamp"
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
@@ -44,20 +44,20 @@ class RowTypes:
             self._kinds[name] = CATEGORY
             self._categories[name] = {_spelled(category): category for category in codes}
         elif zone is not None:
-            self._kinds[name] = MOMENT
+            self._kinds[name] = TIMESTAMP
             self._zones[name] = find_zone(zone) if zone else None
         else:
             self._kinds[name] = NUMBER
 
     @property
     def kinds(self) -> dict[str, str]:
-        """By column that a row must have: "number", "category" or "moment"."""
+        """By column that a row must have: "number", "category" or "timestamp"."""
         return dict(self._kinds)
 
     def convert(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """A row with typed values; columns that the model does not know are left out.
 
-        Raises a ValueError that says what is wrong.
+        Raises a ValueError that names what is wrong.
         """
         return {name: self._value(name, kind, row) for name, kind in self._kinds.items()}
 
@@ -82,12 +82,12 @@ class RowTypes:
                 moment = found.astype("M8[us]").item()
                 zone = self._zones[name]
                 return moment if zone is None else moment.replace(tzinfo=UTC).astimezone(zone)
-        what = "number" if kind == NUMBER else "moment"
-        raise ValueError(f"column '{clipped(name, 60)}' holds {clipped(repr(value), 40)}, which is no {what}")
+        what = "number" if kind == NUMBER else "timestamp"
+        raise ValueError(f"column '{clipped(name, 60)}' holds {clipped(repr(value), 40)}, which is not a {what}")
 
 
 def _spelled(value: Any) -> str:
-    """How a category is written, however it is typed.
+    """How a category is written, whatever its type.
 
     >>> _spelled(True), _spelled("true"), _spelled(3.0), _spelled("3")
     ('true', 'true', '3', '3')

@@ -20,13 +20,13 @@ N_STRATA = 4
 MAX_CATEGORIES = 7
 # Values that represent a contextual column of numbers.
 N_QUANTILES = 256
-# Wider strata than this share of the rows say little.
+# Strata with more than this share of the rows are too wide to be informative.
 MAX_STRATUM = 0.9
 
 
 @dataclass(frozen=True)
 class Split:
-    """A question about a context: values up to the threshold, and missing ones, go left."""
+    """A split of the context: values up to the threshold, and missing ones, go left."""
 
     feature: int
     threshold: float
@@ -48,7 +48,7 @@ class Stratum:
 
 
 class Surroundings:
-    """Cells, which part the context; strata, which have names; and how each contextual column is distributed.
+    """Cells, which partition the context; strata, which have names; and the distribution of each contextual column.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Surroundings:
         self._is_moment = np.array([column.times is not None for column in columns])
         self._splits = _part(context[:, ~self._is_moment]) if (~self._is_moment).any() else []
         self.watched = np.flatnonzero(~self._is_moment).tolist()
-        """Contextual columns that are not moments, which never come again."""
+        """Contextual columns except timestamps, which never recur."""
         self.strata: list[Stratum] = []
         self._values: dict[int, Floats] = {}
         """By column of numbers: sorted values that represent it."""
@@ -172,11 +172,11 @@ def _level_of_code(shares: Floats, codes: Floats, share: Floats) -> Floats:
 
 
 def _part(context: Floats) -> list[Split]:
-    """Splits contexts at medians, always the largest cell, by the feature that varies most in it."""
+    """Splits contexts at medians: always the largest cell, by the feature that varies most in it."""
     ranks = np.argsort(np.argsort(np.nan_to_num(context, nan=-np.inf), axis=0, kind="stable"), axis=0, kind="stable")
     cells: list[Numbers] = [np.arange(len(context))]
     splits: list[Split] = []
-    # Where the split or cell stands in its parent.
+    # The position of the split or cell in its parent.
     parents: list[tuple[int, bool] | None] = [None]
     while len(cells) < N_CELLS:
         found = None

@@ -1,4 +1,4 @@
-"""Watches a source: verdicts as rows come, checkpoints, and alerts."""
+"""Watches a source: verdicts as rows arrive, checkpoints, and alerts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from paribus.stream.monitor import Monitor
 from paribus.stream.queries import PolledQuery
 from paribus.stream.row_types import RowTypes
 
-# Keys that are remembered, so that a row that comes again is not judged again.
+# The number of keys that are remembered, so that a repeated row is not judged again.
 N_KEYS = 100_000
-# A checkpoint is written after so many rows, or seconds.
+# A checkpoint is written after this many rows or seconds.
 CHECKPOINT_ROWS, CHECKPOINT_SECONDS = 2_000, 5.0
 ALERT_SECONDS = 30.0
-# Rows that are judged together. They are never waited for.
+# The maximum number of rows that are judged together; judging never waits for more rows.
 BATCH_SIZE = 1_024
-# The first broken lines are reported one by one.
+# This many invalid lines are reported one by one.
 N_REPORTED = 5
 
 Note = Callable[[str], None]
@@ -50,14 +50,14 @@ class Wanted:
 
 @dataclass
 class Counts:
-    """How many lines were broken, rows came again, and alerts failed."""
+    """The numbers of invalid lines, repeated rows, and failed alerts."""
 
     n_broken: int = 0
     n_again: int = 0
     n_failed_alerts: int = 0
 
     def note_broken(self, why: str, note: Note) -> None:
-        """Counts a broken line, and reports the first ones."""
+        """Counts an invalid line, and reports the first ones."""
         self.n_broken += 1
         if self.n_broken <= N_REPORTED:
             more = "; further ones are only counted" if self.n_broken == N_REPORTED else ""
@@ -66,7 +66,7 @@ class Counts:
 
 @dataclass
 class Place:
-    """How far a source is read, and how much was written: what a checkpoint keeps besides the monitor."""
+    """The position in the source and in the output, which a checkpoint stores besides the monitor."""
 
     offset: int = 0
     last: Any = None
@@ -77,20 +77,20 @@ class Place:
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Place:
-        """From what a checkpoint kept."""
+        """Restores it from a checkpoint."""
         known = {name: extra[name] for name in ("offset", "last", "written", "header", "delimiter") if name in extra}
         return cls(**known, keys=deque(extra.get("keys", []), maxlen=N_KEYS))
 
     def to_dict(self) -> dict[str, Any]:
-        """For a checkpoint."""
+        """As plain values for a checkpoint."""
         return {**self.__dict__, "keys": list(self.keys)}
 
 
 class Watch:
     """Reads rows, judges them, writes verdicts, and keeps a checkpoint.
 
-    Verdicts are written before the checkpoint that counts them. After a crash, what was written since the last
-    checkpoint is cut off and written again, so that each row has one verdict.
+    Verdicts are written before the checkpoint that counts them. After a crash, the output since the last
+    checkpoint is truncated and written again, so that each row has exactly one verdict.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Watch:
     wanted : Wanted
         What to watch, and where verdicts go.
     note : function
-        Takes messages for people.
+        Called with messages for the user.
     """
 
     def __init__(self, monitor: Monitor, wanted: Wanted, note: Note) -> None:
@@ -130,7 +130,7 @@ class Watch:
                 self._out.close()
 
     def _rows(self) -> Iterator[list[tuple[dict[str, Any], Any, int | None]]]:
-        """Batches of typed rows with their key, and how far the source is read with each."""
+        """Batches of typed rows with their keys, and the position in the source after each batch."""
         if self._wanted.sql is not None:
             assert self._wanted.key is not None
             query = PolledQuery(
@@ -149,7 +149,7 @@ class Watch:
         for lines in reader.batches():
             if reader.n_replaced != n_replaced:
                 n_replaced, parser = reader.n_replaced, LineParser()
-                self._note("the file was replaced or cut off: reading it from its beginning")
+                self._note("the file was replaced or truncated: reading it from its beginning")
             found = []
             for line in lines:
                 try:
@@ -207,7 +207,7 @@ class Watch:
             if key is not None:
                 if len(self._place.keys) == N_KEYS:
                     self._seen.discard(self._place.keys[0])
-                # Only keys of rows that have their verdict are remembered beyond a crash.
+                # After a crash, only the keys of rows with a verdict are remembered.
                 self._place.keys.append(key)
         _, key, end = rows[-1]
         self._place.last = key
@@ -235,7 +235,7 @@ class Watch:
                 timeout=ALERT_SECONDS,
                 check=False,
             )
-            failed = f"it ended with {done.returncode}" if done.returncode else None
+            failed = f"exit code {done.returncode}" if done.returncode else None
         except (OSError, subprocess.TimeoutExpired) as error:
             failed = str(error)
         if failed is not None:
