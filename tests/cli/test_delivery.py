@@ -152,7 +152,7 @@ def test_known_rows_do_not_come_back(days: Path, tmp_path: Path) -> None:
     known.write_text('row,rule,status,note\n,wind = -99 and comment = "=1+1",known cause,sensor\ns137,,false alarm,\n')
     code, out, err = detect(days, *arguments, "--top", 300)
     assert code == 0, err
-    assert "known and not shown: " in err
+    assert "known and not listed: " in err
     assert not {f"s{place}" for place in (*WITHOUT_WIND, 137)} & set(out.split())
     rows = {row["id"]: row for row in rows_of(tmp_path / "o.csv")}
     assert (rows["s105"]["label"], rows["s105"]["known"], rows["s105"]["note"]) == ("known", "known cause", "sensor")
@@ -197,7 +197,7 @@ def test_a_row_is_explained_with_a_model(days: Path, model: Path) -> None:
         (["--model", model, "--row", "s1055"], "the model has no row s1055: did you mean 's1"),
         ([days, "--model", model, "--row", "300"], "there is no row 300"),
         (["--row", "3"], "name a FILE whose row to explain, or a model with --model"),
-        (["--model", model, "--row", "s1", "-c", "month"], "a model has its contextual and behavioral columns"),
+        (["--model", model, "--row", "s1", "-c", "month"], "the model has its own contextual and behavioral columns"),
     ):
         code, _, err = invoke("explain", *arguments)
         assert code == 2

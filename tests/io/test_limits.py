@@ -111,7 +111,7 @@ def test_objects_with_other_keys_each_take_little_memory(tmp_path: Path) -> None
     path.write_text("".join(f'{{"key{i}": {i}, "x": {i}}}\n' for i in range(n)))
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match=r"2,500 rows have 2,501 different keys, so only 5,000 of 6,252,500"):
+        with pytest.raises(ValueError, match=r"2,500 rows have 2,501 distinct keys, so only 5,000 of 6,252,500"):
             read_both_ways(str(path), Limits())
         table = read(str(path), lambda _: Wanted(["x", "key7"]))
         _, peak = tracemalloc.get_traced_memory()

@@ -1,4 +1,4 @@
-"""What `paribus context` does."""
+"""`paribus context`: which columns are context."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _print(advice: Advice) -> None:
         ],
     )
     if advice.candidates:
-        print_words("\nWhat each column says about the behavior, in bits: by itself / on top of the others\n")
+        print_words("\nThe information of each column about the behavior, in bits: by itself / given the others\n")
         print_table(
             ["behavior", *(plain(name) for name in advice.candidates)],
             [
@@ -78,7 +78,7 @@ def _print(advice: Advice) -> None:
             ],
         )
     for alarm in advice.alarms:
-        print_words(f"\nBeware: {one_line(alarm)}.")
+        print_words(f"\nWarning: {one_line(alarm)}.")
 
 
 def _why(advice: Advice, name: str, look: str) -> str:

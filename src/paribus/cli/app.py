@@ -29,7 +29,7 @@ Memory = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="Read the table in batches, however large it is, and use about this much memory, such as 2GB. "
+        help="Read a table of any size in batches, and use about this much memory, such as 2GB. "
         "[default: batches only for files that are too large for this machine]",
     ),
 ]
@@ -43,12 +43,12 @@ Cluster = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="With --engine: the master of Spark, or the scheduler of Dask.  [default: what the environment says, or "
+        help="With --engine: the master of Spark, or the scheduler of Dask.  [default: that of the environment, or "
         "this machine]",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-# Errors of the user. Any other exception is a bug, and its traceback is shown.
+# User errors. Any other exception is a bug, and its traceback is shown.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EBADF)
 INTERRUPTED = 128 + signal.SIGINT
@@ -96,7 +96,7 @@ def detect(
     wanted: delivery_options.Delivery,
     memory: Memory = None,
     learn: Annotated[
-        bool, typer.Option("--learn", help="Rank rows by what the answers in the file of --known teach.")
+        bool, typer.Option("--learn", help="Rank rows by what the answers in the --known file teach.")
     ] = False,
     engine: OnEngine = None,
     cluster: Cluster = None,
@@ -147,8 +147,8 @@ def context(
 ) -> None:
     """Advise which columns of a table are context.
 
-    Names the columns that look like ids, codes, times, constants or free text, measures how many bits each possible
-    context says about each behavioral column, out of sample, and proposes a context.
+    Names the columns that look like ids, codes, times, constants or free text, measures how well each possible
+    context predicts each behavioral column, out of sample, and proposes a context.
 
     \b
     paribus context days.csv
@@ -189,7 +189,7 @@ def explain(
         ),
     ] = None,
     as_json: AsJson = False,
-    full: Annotated[bool, typer.Option("--full", help="With --json: everything that is known about the row.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="With --json: all details about the row.")] = False,
     *,
     parameters: dict[str, Any],
 ) -> None:
@@ -214,7 +214,7 @@ def fit(
     roles: options.RoleOptions,
     known: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="A list of known rows: nothing is learned from confirmed anomalies."),
+        typer.Option(metavar="PATH", help="A list of known rows: confirmed anomalies are excluded from the fit."),
     ] = None,
     memory: Memory = None,
     *,
@@ -275,7 +275,7 @@ def explore(
 ) -> None:
     """Look at a table in the browser, ask why rows are unusual, and teach the detector.
 
-    The page is served to this machine only. What you decide is kept in a file that --known of other commands takes.
+    The page is served to this machine only. Your answers are stored in a file for --known of the other commands.
     Ctrl-C stops it.
 
     \b
@@ -311,37 +311,41 @@ def watch(
     out: Annotated[Path | None, typer.Option(metavar="PATH", help="Write verdicts to this file.")] = None,
     state: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Keep checkpoints here, and go on from there after a stop or a crash."),
+        typer.Option(metavar="PATH", help="Store checkpoints here, and continue from there after a stop or a crash."),
     ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Wait for more rows at the end of a file or of a query.")
     ] = False,
     key: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="A column that names rows: a row that comes again is not judged again."),
+        typer.Option(metavar="COLUMN", help="A column that identifies rows: a repeated row is not judged again."),
     ] = None,
     sql: Annotated[
         str | None,
-        typer.Option(metavar="QUERY", help="The query to poll; it has :last, the key of the last row that is done."),
+        typer.Option(metavar="QUERY", help="The query to poll; :last is the key of the last row that was judged."),
     ] = None,
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="How often the query is asked.")] = 5.0,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="Seconds between two polls of the query.")] = 5.0,
     alert_command: Annotated[
         Path | None,
         typer.Option(metavar="PROGRAM", help="Run this program for each alarm, with the alarm as JSON on its input."),
     ] = None,
-    learn: Annotated[bool, typer.Option(help="Learn from rows; otherwise the model stays as it is.")] = True,
-    protect: Annotated[bool, typer.Option(help="Do not learn from anomalies.")] = True,
+    learn: Annotated[bool, typer.Option(help="Whether to learn from rows.")] = True,
+    protect: Annotated[bool, typer.Option(help="Whether to exclude anomalies from learning.")] = True,
     window: Annotated[
-        str, typer.Option(metavar="N", help="Learn from the last so many rows, or from a time such as 7d or 12h.")
+        str, typer.Option(metavar="N", help="Learn from this many recent rows, or from a time such as 7d or 12h.")
     ] = "4096",
-    half_life: Annotated[int | None, typer.Option(metavar="N", help="Rows after which a row counts half.")] = None,
-    fdr: Annotated[float, typer.Option(metavar="SHARE", help="The share of odd rows that may be ordinary.")] = 0.1,
+    half_life: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of rows after which weights are halved.")
+    ] = None,
+    fdr: Annotated[
+        float, typer.Option(metavar="SHARE", help="The maximum share of ordinary rows among odd ones.")
+    ] = 0.1,
     alpha: Annotated[
         float, typer.Option(metavar="P", help="The probability of a false alarm of a change, ever.")
     ] = 0.01,
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the time of each row.")] = None,
 ) -> None:
-    """Judge rows as they come, and raise an alarm if one is odd or if something has changed.
+    """Judge rows as they arrive, and raise an alarm if one is odd or if the stream has changed.
 
     \b
     tail -F readings.jsonl | paribus watch days.paribus - --json
@@ -365,12 +369,15 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", help="What requests must hold; random by default.", envvar="PARIBUS_TOKEN", show_envvar=True
+            metavar="TEXT",
+            help="The token that requests must have; random by default.",
+            envvar="PARIBUS_TOKEN",
+            show_envvar=True,
         ),
     ] = None,
-    max_rows: Annotated[int, typer.Option(metavar="N", help="The most rows of a request.")] = 10_000,
+    max_rows: Annotated[int, typer.Option(metavar="N", help="The maximum number of rows of a request.")] = 10_000,
     max_waiting: Annotated[
-        int, typer.Option(metavar="N", help="The most rows that wait; beyond, requests are told to come again (429).")
+        int, typer.Option(metavar="N", help="The maximum number of waiting rows; further requests get status 429.")
     ] = 20_000,
     n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,
 ) -> None:
@@ -421,7 +428,7 @@ def datasets() -> None:
 
 
 def main() -> None:
-    """Runs the command that was typed. Errors of the user are one line on standard error."""
+    """Runs the command that was typed. User errors are one line on standard error."""
     _settings.debug = False
     open_closed_streams()
     for stream in (sys.stdout, sys.stderr):

@@ -78,7 +78,7 @@ def detect(
 
 
 def _check(engine: EngineName, source: Source, roles: RoleOptions, wanted: Delivery, memory: str | None) -> None:
-    """Raises an error if something is asked for that is not possible here."""
+    """Raises an error if an option is not available here."""
     if not roles.context:
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
     for option, value in (
@@ -112,7 +112,7 @@ def _has_parquet(path: str) -> bool:
 
 @contextmanager
 def _opened(engine: EngineName, address: str | None) -> Iterator[Read]:
-    """A function that reads Parquet files on an engine, which ends if it was started here."""
+    """A function that reads Parquet files on an engine; the engine is stopped if it was started here."""
     try:
         opened = _on_spark(address) if engine is EngineName.SPARK else _on_dask(address)
         with opened as read:
@@ -148,7 +148,7 @@ def _on_dask(address: str | None) -> Iterator[Read]:
     with loading():
         import dask.dataframe
         from distributed import Client
-    # Its workers have a log of their own.
+    # Its workers log on their own.
     logging.getLogger("distributed").setLevel(logging.ERROR)
     try:
         # Without an address, that of the environment (DASK_SCHEDULER_ADDRESS), or a cluster on this machine.

@@ -18,7 +18,7 @@ class ChosenColumns:
 
     typed: RoleOptions
     carry: Callable[[list[str], list[str]], list[str]] = lambda used, there: []
-    """Which other columns to read, given those that are used and those that there are."""
+    """Which other columns to read, given those that are used and those of the table."""
     judges_categories: bool = False
     contextual: list[str] | None = None
     contexts: dict[str, list[str]] | None = None

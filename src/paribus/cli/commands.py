@@ -39,7 +39,7 @@ from paribus.tables.table import NamedRows, Table, nearest_name
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
 
-# Rows by which the columns of a table are listed that is too large to be read for it.
+# The number of rows from which columns are listed if the table is too large to be read.
 MAX_LISTED_ROWS = 2**18
 
 
@@ -86,9 +86,9 @@ def explain(
     if model is None and not roles.context:
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
     if model is not None and (roles.context or roles.behavior or roles.categorical):
-        raise ValueError("a model has its contextual and behavioral columns: leave out the options for columns")
+        raise ValueError("the model has its own contextual and behavioral columns: leave out the options for columns")
     if model is not None and (given := sorted(parameters.keys() - {"method", "n_jobs"})):
-        raise ValueError(f"a model has its parameters: leave out --{given[0].replace('_', '-')}")
+        raise ValueError(f"the model has its own parameters: leave out --{given[0].replace('_', '-')}")
     chosen = check_formats(formats or ["svg", "png"])
     if formats and plots is None:
         raise ValueError("--format needs --plots FOLDER, which is where pictures are saved")
@@ -207,7 +207,7 @@ def _deliver_large(
 
 
 def _note_outside(detector: ContextualDetector) -> None:
-    """Says how many rows are outside of the fitted time."""
+    """Notes how many rows are outside of the fitted time range."""
     with warnings_as_notes():
         detector.warn_outside()
 
@@ -248,7 +248,7 @@ def _load(model: Path, n_jobs: int) -> ContextualDetector:
 
 
 class _Reader:
-    """Reads the columns of a table that a model needs, and those that results are to carry along."""
+    """Reads the columns of a table that a model needs, and those that are passed through to the results."""
 
     def __init__(
         self,
@@ -265,7 +265,7 @@ class _Reader:
         }
 
     def choose(self, there: list[str]) -> Wanted:
-        """Which columns to read, and as which types. Raises an error if one is not there."""
+        """Which columns to read, and as which types. Raises an error if one is missing."""
         id, texts = self._id, self._texts
         chosen = self._names if id is None else [*self._names, id]
         for name in chosen:

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 FLAGGED = 3
 # The minimum number of rows that a report explains with pictures.
 MIN_REPORTED_ROWS = 50
-# What a group says in short JSON.
+# The fields of a group in short JSON.
 SHORT_GROUP = ("group", "size", "rule", "example", "first", "last", "fit", "p_value", "known_rule")
 
 
 @contextmanager
 def prepared(wanted: Delivery, inputs: list[str]) -> Iterator[tuple[KnownEntry, ...]]:
-    """Validates where results go before the work starts. Yields what is known about the rows."""
+    """Validates where results go before the work starts. Yields the known rows."""
     entries = () if wanted.known is None else read_known(wanted.known)
     inputs = inputs if wanted.known is None else [*inputs, str(wanted.known)]
     check_outputs(inputs, {"--out": wanted.out, "--report": wanted.report})
@@ -60,7 +60,7 @@ def prepared(wanted: Delivery, inputs: list[str]) -> Iterator[tuple[KnownEntry, 
 def check_whole(
     wanted: Delivery, reason: str = "this table is read in batches", instead: str = "a table that fits into memory"
 ) -> None:
-    """Raises an error if something is wanted that needs all rows at once."""
+    """Raises an error if an option needs all rows at once."""
     for option, value, what in (
         ("--report", wanted.report, "a report holds all rows"),
         ("--known", wanted.known, "known rows are looked up among all rows"),
@@ -103,7 +103,7 @@ def deliver(
         ]
         note(f"{counted(len(written), 'picture')} in {wanted.plots}")
     if results.n_known:
-        note(f"{counted(results.n_known, 'flagged row')} known and not shown: {_known_words(results)}")
+        note(f"{counted(results.n_known, 'flagged row')} known and not listed: {_known_words(results)}")
     shown = list(zip(positions.tolist(), explanations, strict=True))
     if wanted.as_json:
         print_json(_as_json(detector, results, table, wanted, shown))

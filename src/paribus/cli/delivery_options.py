@@ -49,7 +49,7 @@ class Delivery:
 
     @property
     def is_anywhere(self) -> bool:
-        """Whether any option asks for results."""
+        """Whether any option requests results."""
         return bool(self.out or self.report or self.plots or self.known or self.as_json or self.fail_if_flagged)
 
     def allows(self, n_flagged: int, n_rows: int) -> bool:
@@ -64,7 +64,7 @@ def delivery(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Write the results to this file: .csv, .tsv, .parquet, .jsonl, .xlsx, or a table of .duckdb, .sqlite "
+            help="Write the results to this file: .csv, .tsv, .parquet, .jsonl, .xlsx, or a table in .duckdb, .sqlite "
             "or .db.",
         ),
     ] = None,
@@ -87,11 +87,11 @@ def delivery(
     ] = None,
     known: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="A list of known rows and rules, .csv or .json: they are not shown again."),
+        typer.Option(metavar="PATH", help="A list of known rows and rules, .csv or .json: they are not listed again."),
     ] = None,
     top: Annotated[int, typer.Option(metavar="N", min=1, help="How many rows to show, highest scores first.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="With --json: everything that is known about each row.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="With --json: all details about each row.")] = False,
     fail_if_flagged: Annotated[
         bool, typer.Option("--fail-if-flagged", help="Exit with code 3 if any row is flagged and not known.")
     ] = False,

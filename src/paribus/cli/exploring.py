@@ -1,4 +1,4 @@
-"""What `paribus explore` does."""
+"""`paribus explore`: the explorer on this machine."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
     from paribus.output.results import Results
 
-# Columns that a note lists.
+# The maximum number of columns that a note lists.
 MAX_LISTED = 12
 
 
@@ -111,7 +111,7 @@ def fit_table(
 
 
 def _note_behavior(detector: ContextualDetector) -> None:
-    """Says what is judged where nobody has said it."""
+    """Notes which columns are judged if none were chosen."""
     names = [plain(name) for name in detector.behavioral_features_]
     shown = names if len(names) <= MAX_LISTED else [*names[: MAX_LISTED - 1], f"{len(names) - MAX_LISTED + 1} more"]
     note(f"without --behavior, every other numeric column is judged: {listed(shown, 'and')}")
@@ -166,7 +166,7 @@ def row_labels(table: ReadTable, id: str | None) -> tuple[Any, str]:
 
 
 def _labels(table: ReadTable, id: str) -> Any:
-    """The values of the column of names, with a made-up name where one is missing."""
+    """The values of the column of names, with a generated name where one is missing."""
     labels = table.columns[id].copy()
     names = set(labels)
     for row, label in enumerate(labels):

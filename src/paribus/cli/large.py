@@ -1,4 +1,4 @@
-"""Tables that do not fit into memory: which ones these are, a sample to fit, and the scores of all rows in batches."""
+"""Tables that do not fit into memory: a sample to fit, and the scores of all rows in batches."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-# What a fit takes, in bytes: for each value, for the forests of each column, and for Python and its libraries.
+# The memory of a fit, in bytes: for each value, for the forests of each column, and for Python and its libraries.
 BYTES_PER_VALUE = 100
 BYTES_PER_COLUMN = 30 * 10**6
 BASE = 300 * 10**6
 MIN_SAMPLE = 10_000
-# What a table takes in memory, in bytes, for each byte of its file: text becomes Python objects first.
+# The memory of a table for each byte of its file: text becomes Python objects first.
 EXPANSION = {".parquet": 12.0, ".gz": 60.0}
 TEXT_EXPANSION = 15.0
 # The share of the memory of this process that a table may take before it is read in batches.
@@ -69,7 +69,7 @@ def sample_size(memory: int | None, n_columns: int) -> int:
     if n_rows < MIN_SAMPLE:
         least = fixed + MIN_SAMPLE * per_row
         raise ValueError(f"--memory is too small for {n_columns} columns: it must be {-(-least // 10**6):,} MB or more")
-    # In large steps, so that a little more or less makes no difference.
+    # In large steps, so that small differences have no effect.
     return int(min(MAX_SAMPLE, n_rows if n_rows < 2**16 else n_rows // 2**16 * 2**16))
 
 
@@ -82,7 +82,7 @@ def is_large(source: Source, memory: int | None) -> bool:
 
 
 def check_fit(name: str, n_rows: int, n_columns: int) -> None:
-    """Raises an error if a fit to so many rows cannot fit into memory."""
+    """Raises an error if a fit to this many rows exceeds the memory."""
     check_fits(
         f"a fit to {n_rows:,} rows of {n_columns:,} columns of {name}",
         BASE + (BYTES_PER_COLUMN + float(BYTES_PER_VALUE) * n_rows) * n_columns,
@@ -100,7 +100,7 @@ def _expected_size(path: str) -> float:
 
 @dataclass
 class ScoredRows:
-    """What is known of the scores of all rows, and the rows with the highest ones."""
+    """A summary of the scores of all rows, and the rows with the highest ones."""
 
     threshold: float
     n_top: int
@@ -117,7 +117,7 @@ class ScoredRows:
         self.rows: dict[str, Any] = {}
 
     def add(self, columns: dict[str, Any], total: Any, labels: Any) -> None:
-        """Takes note of the next rows."""
+        """Adds the next rows."""
         known = total[~np.isnan(total)]
         self.n_scored += len(known)
         self.n_flagged += int((known > self.threshold).sum())

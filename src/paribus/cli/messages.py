@@ -18,7 +18,7 @@ from typing import Any
 from paribus.cli.streams import forget
 
 MAX_MESSAGE_LENGTH = 2000  # characters
-# What is between the user's name and the server's in a URL.
+# The password in a URL: between the user's name and the server's.
 _PASSWORD = re.compile(r"(\b[A-Za-z][\w+.-]*://[^\s:@/]*):\S*@")
 # The surrogates by which Python represents undecodable bytes of file names.
 _ODD_BYTE = re.compile("[\udc80-\udcff]")
@@ -114,7 +114,7 @@ def note(text: object) -> None:
 
 @contextmanager
 def warnings_as_notes() -> Iterator[None]:
-    """Shows warnings of the library as notes, without their place in the code."""
+    """Shows warnings of the library as notes, without their location in the code."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if issubclass(category, UserWarning):

@@ -103,13 +103,13 @@ def source(
     ] = None,
     decimal: Annotated[
         DecimalSign | None,
-        typer.Option(help="What comes before decimals, in columns where it is not evident.  [default: auto-detected]"),
+        typer.Option(help="The decimal separator in columns where it is ambiguous.  [default: auto-detected]"),
     ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=NUMBER",
-            help="Raise a limit of what is read: columns, cell, line, nesting or expansion; can be repeated.",
+            help="Raise a limit on the input: columns, cell, line, nesting or expansion; can be repeated.",
         ),
     ] = None,
 ) -> Source:
@@ -146,9 +146,9 @@ def source_or_model(
     date_order: Annotated[
         DateOrder | None, typer.Option(help="The order of day, month and year in dates such as 01/02/2020.")
     ] = None,
-    decimal: Annotated[DecimalSign | None, typer.Option(help="What comes before decimals.")] = None,
+    decimal: Annotated[DecimalSign | None, typer.Option(help="The decimal separator.")] = None,
     limit: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Raise a limit of what is read; can be repeated.")
+        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Raise a limit on the input; can be repeated.")
     ] = None,
 ) -> Source | None:
     """The source of a table, which may be left out."""
@@ -241,8 +241,8 @@ def parameters(
         str | None,
         typer.Option(
             metavar="auto|yes|no",
-            help="Whether it is behavior, too, that a value is missing; auto: where that is neither nearly always nor "
-            "nearly never so.  [default: auto; not for qcad]",
+            help="Whether to judge that a value is missing; auto: in columns where values are neither nearly always "
+            "nor nearly never missing.  [default: auto; not for qcad]",
         ),
     ] = None,
     random_state: Annotated[
@@ -270,19 +270,22 @@ def parameters(
         list[str] | None,
         typer.Option(
             metavar="[COLUMN=]PARTS",
-            help="What moments are compared by: hour, weekday, day_of_year, trend, holiday, separated by commas; for "
-            "one column with its name in front.  [default: auto, those that vary; not for qcad]",
+            help="What timestamps are compared by: hour, weekday, day_of_year, trend, holiday, separated by commas; "
+            "for one column with its name in front.  [default: auto, those that vary; not for qcad]",
         ),
     ] = None,
     holidays: Annotated[
         str | None,
-        typer.Option(metavar="COUNTRY", help="Whose holidays count, as in US or US-NY.  [default: none; not for qcad]"),
+        typer.Option(
+            metavar="COUNTRY",
+            help="The country or region of holidays, such as US or US-NY.  [default: none; not for qcad]",
+        ),
     ] = None,
     reference: Annotated[
         str | None,
         typer.Option(
             metavar="all|past",
-            help="What rows are judged by: all other rows, or only earlier ones.  [default: all; not for qcad]",
+            help="The rows that each row is judged by: all others, or only earlier ones.  [default: all; not for qcad]",
         ),
     ] = None,
     n_neighbors: Annotated[
@@ -341,7 +344,7 @@ def parameters(
 
 
 def _time_parts(typed: list[str] | None) -> str | list[str] | dict[str, str | list[str]] | None:
-    """The parts of moments that were typed: for all columns, or by column.
+    """The time parts that were typed: for all columns, or by column.
 
     >>> _time_parts(["hour,weekday"]), _time_parts(["when=hour", "due=auto"]), _time_parts(["auto"])
     (['hour', 'weekday'], {'when': ['hour'], 'due': 'auto'}, 'auto')
@@ -355,13 +358,13 @@ def _time_parts(typed: list[str] | None) -> str | list[str] | dict[str, str | li
         by_column[column] = "auto" if parts == ["auto"] else parts
     if "" in by_column:
         if len(typed) > 1:
-            raise typer.BadParameter("--time-parts is there for all columns and again: give it once, or by column")
+            raise typer.BadParameter("--time-parts is given for all columns and again: give it once, or by column")
         return by_column[""]
     return by_column
 
 
 def _word(option: str, text: str | None, words: dict[str, Any]) -> Any:
-    """What one of the given words means."""
+    """The value of one of the given words."""
     if text is None:
         return None
     if text.lower() not in words:

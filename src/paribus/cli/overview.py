@@ -65,10 +65,10 @@ def print_overview(read: ReadTable, command: str, source: Source) -> None:
     if left_out:
         print_words(f"\nNot in it: {', '.join(left_out)}.")
     for alarm in advice.alarms:
-        print_words(f"\nBeware: {one_line(alarm)}.")
+        print_words(f"\nWarning: {one_line(alarm)}.")
     words = f"paribus context {file_as_typed(source.file)}"
     print_words(
-        f"\nThis is a guess from what the columns look like and say about each other: adjust it to what they mean.\n"
+        "\nA guess from the kinds of columns and how well they predict each other: adjust it to what they mean.\n"
         f"The reasons:  {words}"
     )
 
@@ -80,7 +80,7 @@ def print_command(advice: Advice, columns: list[Column], command: str, source: S
     behavior = [name for name in advice.behavioral if name in can_be_typed]
     start = " ".join([f"  paribus {command}", file_as_typed(source.file), *_options(source)])
     if not context:
-        # Nothing says anything: what looks like a circumstance may still be one.
+        # No column predicts anything: those that look like circumstances may still be useful.
         context = [name for name in advice.candidates if name in can_be_typed]
     if not context or not behavior:
         print(f"{start} --context COLUMN,COLUMN --behavior COLUMN")

@@ -13,7 +13,7 @@ from paribus.serving.service import Limits, make_service, serve_until_stopped
 
 
 def run(model: Path, port: int, token: str | None, max_rows: int, max_waiting: int, n_jobs: int) -> None:
-    """Serves a model until the process is told to stop."""
+    """Serves a model until the process is stopped."""
     if not 1 <= port <= 65_535:
         raise ValueError(f"--port is {port}: it must be from 1 to 65,535")
     if max_rows < 1 or max_waiting < max_rows:
@@ -26,5 +26,5 @@ def run(model: Path, port: int, token: str | None, max_rows: int, max_waiting: i
     limits = Limits(max_rows, max_waiting)
     guard = Guard(token, local_hosts(port), public=("/health", "/openapi.json"), max_body=limits.max_body)
     note(f"serving {model.name} at http://127.0.0.1:{port} until Ctrl-C")
-    note(f"each request must hold the header Authorization: Bearer {token}")
+    note(f"each request must have the header Authorization: Bearer {token}")
     serve_until_stopped(make_service(detector, limits, guard), port)

@@ -1,4 +1,4 @@
-"""What a saved model is: for `paribus show`."""
+"""Facts about a saved model, for `paribus show`."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from typing import TextIO
 def open_closed_streams() -> None:
     """Replaces streams that the caller has closed.
 
-    Otherwise the next file that is opened would get their number, and Python has None in place of the stream. Writing
-    to a closed standard output raises an error; what is written to a closed standard error is lost.
+    Otherwise the next file that is opened would get their file descriptor, and Python has None in place of the stream.
+    Writing to a closed standard output raises an error; what is written to a closed standard error is lost.
     """
     for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:

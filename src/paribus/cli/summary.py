@@ -1,4 +1,4 @@
-"""What a command says about the scores of a table, however it was read."""
+"""The summary of a table's scores that commands print."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Summary:
     n_flagged: int
     threshold: float
     expected: float
-    """The number of rows that chance would flag, if all were ordinary."""
+    """The expected number of flagged rows if all were ordinary."""
     lowest: float
     highest: float
     labels: list[Any] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Summary:
 
     @classmethod
     def of_stream(cls, found: ScoredRows, expected: float) -> Summary:
-        """Of a table that was read in batches; `expected` is the share of rows that chance flags."""
+        """Of a table that was read in batches; `expected` is the expected share of flagged rows among ordinary ones."""
         return cls(
             found.heading,
             found.n_rows,

@@ -1,4 +1,4 @@
-"""`paribus watch`: what was typed, checked, and the run."""
+"""`paribus watch`: checks what was typed, and runs the monitor."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parse_window(text: str) -> int | timedelta:
 
 
 def run(model: Path, wanted: Wanted, options: dict[str, Any]) -> None:
-    """Watches a source until it ends, or until the process is told to stop."""
+    """Watches a source until it ends, or until the process is stopped."""
     _check(wanted)
     monitor = _monitor(model, wanted, options)
     watch = Watch(monitor, wanted, note)
@@ -48,11 +48,11 @@ def run(model: Path, wanted: Wanted, options: dict[str, Any]) -> None:
             signal.signal(number, stop)
     watch.run()
     counts = watch.counts
-    told = [f"{monitor.n_rows_:,} rows judged in all"]
+    told = [f"{monitor.n_rows_:,} rows judged in total"]
     if counts.n_broken:
-        told.append(f"{counts.n_broken:,} lines could not be used")
+        told.append(f"{counts.n_broken:,} lines were invalid")
     if counts.n_again:
-        told.append(f"{counts.n_again:,} rows had come before")
+        told.append(f"{counts.n_again:,} rows were repeated")
     if counts.n_failed_alerts:
         told.append(f"{counts.n_failed_alerts:,} alert commands failed")
     note("; ".join(told))
@@ -61,19 +61,19 @@ def run(model: Path, wanted: Wanted, options: dict[str, Any]) -> None:
 def _monitor(model: Path, wanted: Wanted, options: dict[str, Any]) -> Monitor:
     if wanted.state is not None and wanted.state.exists():
         monitor = Monitor.load(wanted.state)
-        note(f"going on after {monitor.n_rows_:,} rows, with the model and the options of {wanted.state.name}")
+        note(f"continuing after {monitor.n_rows_:,} rows, with the model and the options of {wanted.state.name}")
         return monitor
     detector = load(model)
     if not isinstance(detector, ConditionalSurprise):
         raise ValueError(f"{model.name} holds a {type(detector).__name__}: watch needs a ConditionalSurprise")
     monitor = Monitor(detector, **options)
     for name in monitor.unwatched_:
-        note(f"{name} is not watched for changes: successive rows are too much alike for that")
+        note(f"{name} is not tested for changes: successive rows are too strongly correlated")
     return monitor
 
 
 def _check(wanted: Wanted) -> None:
-    """Raises an error for what cannot work, before anything is read."""
+    """Raises an error for invalid options, before anything is read."""
     is_database = "://" in wanted.source
     if is_database and (wanted.sql is None or wanted.key is None):
         raise ValueError(
@@ -95,6 +95,6 @@ def _check(wanted: Wanted) -> None:
         if found is None:
             raise FileNotFoundError(
                 f"there is no program '{wanted.alert_command}' to run: --alert-command takes one program, without "
-                "arguments; put what it needs into a script"
+                "arguments; put them into a script"
             )
         wanted.alert_command = Path(os.path.abspath(found))

@@ -44,7 +44,7 @@ def connect(**settings: str) -> DuckDBPyConnection:
 
 
 def interruptible(connection: DuckDBPyConnection, work: Callable[[], Result]) -> Result:
-    """Does some work with a connection, which a signal ends at once.
+    """Does some work with a connection, which a signal interrupts at once.
 
     It is done in a thread: in the main thread, DuckDB looks for signals only every few seconds, and turns what their
     handlers raise into an error of its own.

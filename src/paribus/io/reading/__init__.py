@@ -83,14 +83,14 @@ def read(
     source : str
         A path, also of a folder of files with the same columns; "-"; or the SQLAlchemy URL of a database.
     choose : function, optional
-        Takes the names of all columns, and returns which of them are wanted, and as which type. Where possible, it is
+        Takes the names of all columns, and returns which of them to read, and as which type. Where possible, it is
         called before the rows are read, so that a misspelled name is reported at once.
     sql : str, optional
         The name of a table in the database, or a query.
     text : TextOptions, optional
         How to read a text file, auto-detected by default; and the largest table that is read.
     note : function, optional
-        Takes each message about a choice that the reader made, such as the encoding.
+        Called with each message about a choice that the reader made, such as the encoding.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def open_stream(
     text: TextOptions | None = None,
     note: Note = lambda _: None,
 ) -> TableStream:
-    """Opens a table to read it some rows at a time, as often as needed, however large it is.
+    """Opens a table of any size to read it in batches, several times if needed.
 
     The values are those that `read` gives. Input that can be read only once is kept in a temporary file.
 

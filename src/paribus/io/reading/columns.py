@@ -38,7 +38,7 @@ class As(Enum):
 
     NUMBERS = "numbers"
     DECIMAL_COMMAS = "numbers with decimal commas"
-    SIGNED = "numbers with signs of currencies, percent or thousands"
+    SIGNED = "numbers with currency signs, percent signs or thousands separators"
     SIGNED_COMMAS = "such numbers with decimal commas"
     TIMESTAMPS = "timestamps"
     HOURS = "times of day or durations, in hours"
@@ -52,7 +52,7 @@ class As(Enum):
 
 @dataclass
 class Facts:
-    """What the values of a column can be, by those that were seen; facts about parts of a column can be merged."""
+    """The types that the values of a column may have; facts about parts of a column can be merged."""
 
     n_known: int = 0
     """The number of values that are not blank."""
@@ -60,17 +60,17 @@ class Facts:
     are: dict[As, bool] = field(
         default_factory=lambda: dict.fromkeys([each for each in As if each not in (As.TEXT, As.WRITTEN)], True)
     )
-    """Whether all values that are not blank are or spell such."""
+    """Whether all values that are not blank are or spell such values."""
     first_odd: tuple[str, Any] | None = None
-    """The place and the first value that is no number."""
+    """The first value that is not a number, and its position."""
     marks: dict[str, int] = field(default_factory=dict)
-    """How many values have a sign of a currency, of percent, or a comma between thousands."""
+    """The number of values with a currency sign, a percent sign or a thousands separator."""
     example: str | None = None
-    """The first value that is a date, a time or a number with signs."""
+    """The first value that is a date, a time or a number with such signs."""
     has_dots: bool = True
     """Whether all dates are written with dots."""
     has_codes: bool = False
-    """Whether a value looks like a number and is a code, such as 007."""
+    """Whether a value looks like a number but is a code, such as 007."""
 
     def merge(self, other: Facts) -> None:
         """Adds the facts about later values."""
@@ -85,7 +85,7 @@ class Facts:
 
 
 class Cells:
-    """Values of a column without surrounding spaces, None where one is missing; each text is looked at once."""
+    """Values of a column without surrounding spaces, None where one is missing; each distinct text is parsed once."""
 
     def __init__(self, values: Sequence[Any] | npt.NDArray[Any], missing: frozenset[str]) -> None:
         listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
@@ -107,12 +107,12 @@ class Cells:
             limits.check_cell(raw.place(int(self.rows_of(is_long)[0])), len(self.distinct[is_long.index(True)]))
 
     def rows_of(self, is_wanted: Sequence[bool]) -> npt.NDArray[np.int64]:
-        """The rows whose value is wanted; one answer for each of the distinct values."""
+        """The rows whose value is selected, given one boolean for each distinct value."""
         wanted = np.array(is_wanted, dtype=bool)
         return np.flatnonzero(wanted if self._codes is None else wanted[self._codes])
 
     def spread(self, converted: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One value for each row, from one for each of the distinct values."""
+        """One value for each row, given one for each distinct value."""
         return converted if self._codes is None else converted[self._codes]
 
 
@@ -128,12 +128,12 @@ def typed(raw: RawTable, name: str, options: TextOptions, note: Note) -> npt.NDA
 
 
 def is_typed(wanted: Wanted, name: str, values: Sequence[Any] | npt.NDArray[Any]) -> bool:
-    """Whether the source says itself which type the values of a column have."""
+    """Whether the source has a type for the column."""
     return isinstance(values, np.ndarray) and values.dtype.kind in "fiumM" and name not in wanted.texts
 
 
 def usable(raw: RawTable, name: str, values: Any, missing: frozenset[str]) -> npt.NDArray[Any]:
-    """Numbers and timestamps that the source has as such. Raises an error if one cannot be computed with."""
+    """Numbers and timestamps of a typed source. Raises an error if one is infinite or too large."""
     if values.dtype.kind in "mM":
         return np.asarray(values)
     absent = _absent(missing)
@@ -166,9 +166,9 @@ def look_at(raw: RawTable, name: str, cells: Cells) -> Facts:
 
 
 def _look_at_spellings(facts: Facts, cells: Cells, known: list[Any]) -> None:
-    """Adds to the facts of a column which ways of writing numbers and moments fit its values."""
+    """Adds to the facts of a column which notations of numbers and timestamps its values have."""
     if facts.are[As.NUMBERS]:
-        # A number without signs is one of those with them.
+        # A plain number counts as a number with signs.
         facts.are |= dict.fromkeys((As.HOURS, As.DMY, As.MDY, As.YMD), not known)
         facts.are[As.SIGNED_COMMAS] = all(isinstance(cell, str) and _signed(cell, ",") for cell in known)
         return
@@ -197,7 +197,7 @@ def decide(
 ) -> As:
     """What to convert a column to. Raises an error if there is text where a number should be."""
     decimal_commas = options.decimal == COMMA or (decimal_commas and options.decimal is None)
-    # Codes of columns that are only carried along must come out as they went in.
+    # Codes in columns that are only passed through must not change.
     if name in wanted.texts or (name in wanted.carried and facts.has_codes):
         return As.WRITTEN
     if facts.n_known and facts.are[As.BOOLEANS] and name not in wanted.numbers:
@@ -209,8 +209,8 @@ def decide(
     if decimal_commas and facts.are[As.DECIMAL_COMMAS]:
         if facts.are[As.SIGNED] and options.decimal is None and _is_chosen(wanted, name):
             raise ValueError(
-                f"{source}: column '{name}' has '{facts.example}', which may have thousands or decimals after its "
-                "comma: add --decimal point or --decimal comma"
+                f"{source}: column '{name}' has '{facts.example}', whose comma may separate thousands or "
+                "decimals: add --decimal point or --decimal comma"
             )
         note(f"{source}: decimal commas in column '{name}' are read as decimal points")
         return As.DECIMAL_COMMAS
@@ -233,7 +233,7 @@ def _decide_spelling(
     if facts.n_known == 0:
         return None
     if name in wanted.carried:
-        # It comes out as it went in.
+        # It must not change.
         return As.TEXT if any(facts.are[each] for each in _SPELLINGS) else None
     signed = As.SIGNED_COMMAS if decimal_commas else As.SIGNED
     currencies = [mark for mark in facts.marks if mark not in "%,"]
@@ -260,10 +260,10 @@ def _decide_spelling(
     else:
         problem = f"column '{name}' has '{facts.example}'"
         if options.date_order is not None:
-            problem += f", which is no date in the order {options.date_order}"
+            problem += f", which is not a date in the order {options.date_order}"
             advice = f"leave out --date-order, or use --date-order {orders[0]}"
         else:
-            problem += ", and neither it nor any other date there tells the day from the month"
+            problem += ", and no date in the column shows which number is the day and which the month"
             advice = f"add {listed([f'--date-order {order}' for order in orders], 'or')}"
         if _is_chosen(wanted, name):
             raise ValueError(f"{source}: {problem}: {advice}")
@@ -352,7 +352,7 @@ def _tidy(value: Any, missing: frozenset[str], absent: frozenset[float]) -> Any:
         value = value.strip()
         return None if value == "" or value in missing else value
     if isinstance(value, time | timedelta):
-        # Databases have types for what text spells, such as 14:30.
+        # Databases have types for times of day, such as 14:30.
         return str(value)
     if isinstance(value, int | float | Decimal | np.number) and not isinstance(value, bool) and value in absent:
         return None
@@ -378,9 +378,9 @@ def _as_text(cell: Any) -> str:
 
 
 def _all_found(values: list[Any]) -> list[Any]:
-    """The same values. Raises a TypeError if one is None, which numpy would take for a missing one."""
+    """The same values. Raises a TypeError if one is None, which numpy would read as missing."""
     if any(value is None for value in values):
-        raise TypeError("a value is of another kind than the column")
+        raise TypeError("a value has another type than the column")
     return values
 
 
@@ -408,7 +408,7 @@ def _fits_decimal_comma(cell: Any) -> bool:
 
 
 def _signed(cell: Any, decimal: str) -> tuple[float, str] | None:
-    """The number that a cell is or spells with signs, and these."""
+    """The number that a cell is or spells, and its signs."""
     if isinstance(cell, str) and (signed := signed_number(cell, decimal)) is not None:
         return signed
     found = None if decimal == "," and isinstance(cell, str) and "." in cell else number(cell)

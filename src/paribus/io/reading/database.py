@@ -46,7 +46,7 @@ def read_database(address: str, sql: str | None, choose: Choose, limits: Limits 
 
 
 def stream_database(address: str, sql: str | None, stack: ExitStack, limits: Limits = DEFAULT_LIMITS) -> RawStream:
-    """Opens a table or the result of a query, to read some rows at a time.
+    """Opens a table or the result of a query, to read it in batches.
 
     The query runs again for each reading, in one transaction. Nothing is written: it is rolled back.
     """
@@ -89,7 +89,7 @@ def stream_database(address: str, sql: str | None, stack: ExitStack, limits: Lim
         kept, places = pick(names, wanted)
         n_done = 0
         with explained(), connection.execute(statement) as result:
-            # Without a number, some versions of SQLAlchemy take all rows as one part.
+            # Without a number, some versions of SQLAlchemy fetch all rows at once.
             for batch in result.partitions(raw.BATCH_SIZE):
                 columns: dict[str, Any] = {
                     key: [row[place] for row in batch] for key, place in zip(kept, places, strict=True)

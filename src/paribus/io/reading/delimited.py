@@ -48,7 +48,7 @@ def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: E
 
 
 def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
-    """Opens a file of delimited text, to read some rows at a time."""
+    """Opens a file of delimited text, to read it in batches."""
     return _open(source, text, note, raw.BATCH_SIZE)
 
 
@@ -78,7 +78,7 @@ def _open(source: Source, text: TextOptions, note: Note, batch_size: int | None)
 
 @dataclass(frozen=True)
 class _Layout:
-    """How a file is laid out."""
+    """The layout of a file."""
 
     separator: str
     has_header: bool
@@ -91,7 +91,7 @@ class _Layout:
 
     @classmethod
     def of(cls, name: str, sample: list[str], text: TextOptions, note: Note) -> _Layout:
-        """Finds out what the options leave open, from the first lines."""
+        """Detects what the options leave open, from the first lines."""
         if not any(line.strip() for line in sample):
             raise ValueError(f"{name} is empty")
         separator, has_header = text.separator, text.has_header
@@ -124,7 +124,7 @@ def _batches(
 ) -> Iterator[RawTable]:
     records = _records(name, lines, layout.separator, limits)
     if layout.has_header:
-        # There was a header when the layout was found; the file may have been emptied since.
+        # There was a header when the layout was detected; the file may have been truncated since.
         next(records, None)
     n_values = len(layout.names)
     kept, places = pick(layout.names, wanted)
@@ -149,7 +149,7 @@ def _batches(
 
 @dataclass(frozen=True)
 class _Look:
-    """How well a separator splits the lines of a sample."""
+    """How consistently a separator splits the lines of a sample."""
 
     separator: str
     splits_first: bool
@@ -224,7 +224,7 @@ def _records(name: str, lines: Iterator[str], separator: str, limits: Limits) ->
         raise ValueError(f"the separator is {separator!r}: it must be one character, or 'tab'") from None
     start = 1
     while True:
-        # It is one for the whole process, and is looked at for each value.
+        # It is global to the process, and is read for each value.
         csv.field_size_limit(limits.cell)
         try:
             record = next(reader, None)

@@ -33,7 +33,7 @@ def read_duckdb(address: str, sql: str | None, choose: Choose, limits: Limits) -
 
 
 def stream_duckdb(address: str, sql: str | None, limits: Limits) -> RawStream:
-    """Opens a table or the result of a query, to read some rows at a time; the query runs again for each reading."""
+    """Opens a table or the result of a query, to read it in batches; the query runs again for each reading."""
     name, file = _find(address)
     with _opened(name, file, sql) as relation:
         names = list(relation.columns)
@@ -44,7 +44,7 @@ def stream_duckdb(address: str, sql: str | None, limits: Limits) -> RawStream:
     def batches(wanted: Wanted) -> Iterator[RawTable]:
         kept, places = pick(names, wanted)
         for begin in range(0, n_rows, BATCH_SIZE):
-            # A table and a query give their rows in the order of the file, or in the one that the query asks for.
+            # A table and a query give their rows in the order of the file, or in the order that the query specifies.
             with _opened(name, file, sql) as relation:
                 columns = fetch(name, relation.limit(BATCH_SIZE, offset=begin), kept, places, limits)
             yield RawTable(name, kept, columns, wanted, None, first_row=begin)
@@ -55,7 +55,7 @@ def stream_duckdb(address: str, sql: str | None, limits: Limits) -> RawStream:
 def _find(address: str) -> tuple[str, str]:
     file = address.removeprefix(PREFIX)
     if not address.startswith(PREFIX) or not file:
-        raise ValueError("the URL of a DuckDB file is like duckdb:///weather.duckdb")
+        raise ValueError("the URL of a DuckDB file must look like duckdb:///weather.duckdb")
     if not os.path.isfile(file):
         raise FileNotFoundError(f"there is no database file {file}")
     return os.path.basename(file), file

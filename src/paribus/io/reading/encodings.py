@@ -6,7 +6,7 @@ import codecs
 
 _MARKS = [
     (codecs.BOM_UTF8, "utf-8-sig"),
-    # Before the mark of UTF-16, with which it starts.
+    # Before UTF-16, whose byte order mark is a prefix of it.
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -15,7 +15,7 @@ _MARKS = [
 
 
 def evident_encoding(head: bytes) -> str | None:
-    """The encoding of text that starts with a byte order mark, or has two bytes per letter; None for other text.
+    """The encoding of text that starts with a byte order mark, or has two bytes per character; None for other text.
 
     >>> evident_encoding(b"a,b"), evident_encoding("a,b".encode("utf-16-le"))
     (None, 'utf-16-le')

@@ -1,4 +1,4 @@
-"""Folders of files with the same columns, also those whose names hold values, as in year=2026/month=1 (Hive)."""
+"""Folders of files with the same columns, including Hive partitions such as year=2026/month=1."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from urllib.parse import unquote
 from paribus.io.reading.raw import Note, RawStream, RawTable, Wanted, check_names
 
 Open = Callable[[str, Note, ExitStack], RawStream]
-# What Hive calls a folder of rows whose value is missing.
+# Hive's name for the folder of rows with a missing value.
 NOTHING = "__HIVE_DEFAULT_PARTITION__"
 
 
 def stream_folder(folder: str, open_file: Open, note: Note) -> RawStream:
     """Opens all files of a folder and of the folders in it, in the order of their names, as one table.
 
-    Names that start with a dot or an underscore are left out, as other programs do.
+    Names that start with a dot or an underscore are skipped, as by other programs.
     """
     name = os.path.basename(os.path.abspath(folder))
     paths = sorted(_files(folder))
@@ -39,10 +39,10 @@ def stream_folder(folder: str, open_file: Open, note: Note) -> RawStream:
                 f"{paths[0]}; name a file, or a folder of files with the same columns"
             )
         if opened.decimal_commas != first.decimal_commas:
-            raise ValueError(f"{folder} is a folder, and its file {path} has another separator than {paths[0]}")
+            raise ValueError(f"{folder} is a folder, and its file {path} has a different separator than {paths[0]}")
         parts.append((path, values, opened.n_rows))
     assert first is not None
-    # A column of the files wins over the name of a folder, which repeats it.
+    # A column in the files takes precedence over the name of a folder.
     keys = [key for key in keys if key not in first.names]
     names = [*first.names, *keys]
     check_names(name, names)

@@ -28,7 +28,7 @@ def recognizes(head: bytes, name: str) -> bool:
 def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: ExitStack) -> RawTable:
     """Reads a file of JSON lines. Keys that an object does not have are missing values.
 
-    Only values that are written are kept until the columns are chosen: in a table where each object has other keys,
+    Only values that occur are kept until the columns are chosen: in a table where each object has different keys,
     nearly all values are missing.
     """
     encoding = find_encoding(source, text.encoding, note)
@@ -53,7 +53,7 @@ def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: E
 
 
 def _dense(rows: array[int], values: list[Any], n_rows: int) -> list[Any]:
-    """A column with missing values where none is written."""
+    """A column with missing values where an object has no such key."""
     if len(values) == n_rows:
         return values
     column = [None] * n_rows
@@ -63,7 +63,7 @@ def _dense(rows: array[int], values: list[Any], n_rows: int) -> list[Any]:
 
 
 def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
-    """Opens a file of JSON lines, to read some rows at a time. It is read once to find all keys."""
+    """Opens a file of JSON lines, to read it in batches. It is read once to find all keys."""
     encoding = find_encoding(source, text.encoding, note)
     name, limits = source.name, text.limits
     n_written: Counter[str] = Counter()
@@ -101,7 +101,7 @@ def _objects(name: str, lines: Iterator[str], limits: Limits) -> Iterator[tuple[
 
 
 def _is_deeper(value: Any, depth: int) -> bool:
-    """Whether lists and objects are nested more deeply than so many levels."""
+    """Whether lists and objects are nested more deeply than this."""
     level = [value]
     for _ in range(depth + 1):
         level = [

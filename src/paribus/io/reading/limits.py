@@ -1,4 +1,4 @@
-"""What a table may be at most: larger ones are refused with a sentence that names the limit, unless it is raised."""
+"""Limits of the tables that are read: larger ones are rejected with a sentence that names the limit to raise."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields, replace
 
 from paribus._common.memory import check_fits
 
-# In bytes, for each value while it is read: text is a Python object each, numbers of Parquet are eight bytes.
+# In bytes per value while it is read: each text is a Python object, and numbers of Parquet take eight bytes.
 BYTES_PER_TEXT = 60
 BYTES_PER_NUMBER = 9
-# Files that expand to less are never refused for it: in bytes, and in values.
+# Files that expand to less are never rejected for it: in bytes, and in values.
 SMALL_SIZE = 64 * 2**20
 SMALL_TABLE = 5_000_000
 
@@ -28,8 +28,8 @@ class Limits:
     nesting: int = 100
     """The depth of lists and objects in JSON."""
     expansion: int = 200
-    """How many times as large a gzipped file may become (from 64 MiB on), and how many values a table of JSON lines
-    may have for each one that is written (from 5 million on)."""
+    """The maximum expansion of a gzipped file (from 64 MiB on), and the maximum number of values in a table of JSON
+    lines for each value that occurs (from 5 million on)."""
 
     def check_columns(self, source: str, n_columns: int) -> None:
         """Raises an error if a table has too many columns."""
@@ -40,7 +40,7 @@ class Limits:
             )
 
     def check_cell(self, place: str, length: int) -> None:
-        """Raises an error if a value is too long; `place` says where it is."""
+        """Raises an error if a value is too long; `place` is its place in messages."""
         if length > self.cell:
             raise ValueError(
                 f"{place}: a value is longer than {self.cell:,} characters: raise the limit with "
@@ -52,7 +52,7 @@ class Limits:
         n_values = n_rows * n_columns
         if n_values > max(SMALL_TABLE, self.expansion * n_written):
             raise ValueError(
-                f"{source}: its {n_rows:,} rows have {n_columns:,} different keys, so only {n_written:,} of "
+                f"{source}: its {n_rows:,} rows have {n_columns:,} distinct keys, so only {n_written:,} of "
                 f"{n_values:,} values would not be missing: name the columns to read with --context and --behavior, or "
                 f"raise the limit with --limit expansion={rounded_up(n_values // max(1, n_written) + 1)}"
             )
@@ -66,7 +66,7 @@ DEFAULT_LIMITS = Limits()
 
 
 def parse_limits(texts: Sequence[str]) -> Limits:
-    """The limits with those changed that are given as NAME=NUMBER.
+    """The default limits, with those that are given as NAME=NUMBER changed.
 
     >>> parse_limits(["columns=20000", "cell=5_000_000"])
     Limits(columns=20000, cell=5000000, line=16000000, nesting=100, expansion=200)

@@ -47,7 +47,7 @@ def read(source: Source, choose: Choose, text: TextOptions, note: Note, stack: E
 
 
 def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> RawStream:
-    """Opens a Parquet file, to read some rows at a time.
+    """Opens a Parquet file, to read it in batches.
 
     Reads ranges of row numbers, for which DuckDB reads no other row groups. A result that it streams would
     have to be fetched through pyarrow, or as tuples of Python objects.
@@ -67,7 +67,7 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
         kept, places = pick(names, wanted)
         number = duckdb.ColumnExpression(ROW_NUMBER)
         for begin in range(0, n_rows, raw.BATCH_SIZE):
-            # A connection for each batch: results of a generator that was left would stay open.
+            # A connection for each batch: results of an abandoned generator would stay open.
             with _opened(source.name, path, numbered=True) as (connection, relation):
                 end = min(begin + raw.BATCH_SIZE, n_rows) - 1
                 some = relation.filter(number.between(duckdb.ConstantExpression(begin), duckdb.ConstantExpression(end)))

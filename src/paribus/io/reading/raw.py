@@ -1,4 +1,4 @@
-"""Tables as they are read, before their values are converted: at once, or some rows at a time."""
+"""Tables as they are read, before their values are converted: at once, or in batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BATCH_SIZE = 65_536  # rows
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which columns are wanted, and as which type."""
+    """Which columns to read, and as which type."""
 
     names: list[str] | None = None
     """The names of the wanted columns; None for all."""
@@ -25,7 +25,7 @@ class Wanted:
     strict: bool = False
     """Whether text in a column that is mostly numbers is an error; otherwise the column is text."""
     carried: frozenset[str] = frozenset()
-    """Columns that are only carried along, so that nothing in them is an error."""
+    """Columns that are only passed through, so that nothing in them is an error."""
     contextual: frozenset[str] = frozenset()
     """The columns that are named as context, if `names` is None."""
 
@@ -87,7 +87,7 @@ def check_names(source: str, names: list[str]) -> None:
 
 @dataclass(frozen=True)
 class RawStream:
-    """A table that is read some rows at a time, as often as needed."""
+    """A table that is read in batches, several times if needed."""
 
     source: str
     names: list[str]
@@ -99,4 +99,4 @@ class RawStream:
     n_rows: int | None = None
     """The number of rows, if it is known before they are read."""
     has_parts: bool = False
-    """Whether batches come from several files, which may have other types."""
+    """Whether batches come from several files, whose types may differ."""

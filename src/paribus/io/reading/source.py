@@ -48,24 +48,24 @@ class Source:
         return path
 
     def size(self) -> int | None:
-        """The size in bytes; None if only decompressing would tell."""
+        """The size in bytes; None if it is unknown before decompression."""
         return None if self.is_compressed else _size(self.stream)
 
 
 class _BoundedGzip(gzip.GzipFile):
-    """A gzipped file that refuses to become far larger than it is."""
+    """A gzipped file with a limit on its expansion."""
 
     def __init__(self, name: str, stream: BinaryIO, limits: Limits) -> None:
         self._named, self._compressed, self._limits = name, _size(stream), limits
         super().__init__(fileobj=stream, mode="rb")
 
     def read(self, size: int | None = -1) -> bytes:
-        """Reads so many bytes, or as many as the limit allows."""
+        """Reads this many bytes, or as many as the limit allows."""
         most = self._limits.max_decompressed(self._compressed) + 1 - self.tell()
         return self._checked(super().read(most if size is None or size < 0 else min(size, most)))
 
     def read1(self, size: int = -1) -> bytes:
-        """Reads what can be decompressed at once."""
+        """Reads what can be decompressed in one step."""
         return self._checked(super().read1(size))
 
     def _checked(self, data: bytes) -> bytes:
@@ -123,7 +123,7 @@ def _no_room_explained() -> Iterator[None]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise OSError(
-            f"cannot write the temporary file that the input is kept in ({reason}): set TMPDIR to another folder"
+            f"cannot write the temporary file for the input ({reason}): set TMPDIR to another folder"
         ) from None
 
 
@@ -194,7 +194,7 @@ def _similar(source: str) -> str:
         names = os.listdir(folder or ".")
     except OSError:
         return f": there is no folder {folder}" if folder else ""
-    # Names of files often have the same suffix, which says nothing.
+    # The suffix is left out: many names share it.
     stem = os.path.splitext(name)[0].lower()
     stems = {os.path.splitext(each)[0].lower(): each for each in names}
     close = [stems[each] for each in get_close_matches(stem, stems, n=1, cutoff=0.7)]

@@ -1,4 +1,4 @@
-"""Numbers and moments as people write them: $1,234.50, 61.7%, 31.01.2020, 01/31/2020 2:15 PM, 2:15 PM, 3h 20min."""
+"""Numbers and timestamps as people write them: $1,234.50, 61.7%, 31.01.2020, 01/31/2020 2:15 PM, 2:15 PM, 3h 20min."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-# Each text is asked about several times.
+# Each text is parsed several times.
 MAX_REMEMBERED = 2**16
 CURRENCIES = "$€£¥₹₩₽₺₫฿₴₦"
 _SIGNS = re.compile(
@@ -27,14 +27,14 @@ _UNIT = re.compile(
 )
 _ISO = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 _HOURS = {"d": 24.0, "h": 1.0, "m": 1.0 / 60.0, "s": 1.0 / 3600.0}
-# Two digits of a year: those up to 68 are of this century, as in POSIX.
+# Two-digit years up to 68 are in this century, as in POSIX.
 LAST_YEAR_OF_2000 = 68
 DATE_ORDERS = ("dmy", "mdy", "ymd")
 
 
 @lru_cache(MAX_REMEMBERED)
 def signed_number(text: str, decimal: str = ".") -> tuple[float, str] | None:
-    """The number that a text spells with signs, and these: a currency, %, or a comma between thousands.
+    """The number that a text spells, and its signs: a currency, %, or a comma between thousands.
 
     >>> signed_number("$1,234.50"), signed_number("(564 €)"), signed_number("61.7%"), signed_number("1,23")
     ((1234.5, '$,'), (-564.0, '€'), (61.7, '%'), None)
@@ -60,7 +60,7 @@ def signed_number(text: str, decimal: str = ".") -> tuple[float, str] | None:
 
 @lru_cache(MAX_REMEMBERED)
 def ordered_date(text: str, order: str) -> np.datetime64 | None:
-    """The moment that a text spells, with day, month and year in an order of `DATE_ORDERS`.
+    """The timestamp that a text spells, with day, month and year in an order of `DATE_ORDERS`.
 
     >>> ordered_date("01/31/2020 2:15 PM", "mdy"), ordered_date("31.01.2020", "dmy"), ordered_date("31.01.2020", "mdy")
     (np.datetime64('2020-01-31T14:15:00.000000'), np.datetime64('2020-01-31T00:00:00.000000'), None)
@@ -90,14 +90,14 @@ def ordered_date(text: str, order: str) -> np.datetime64 | None:
 
 
 def has_dots(text: str) -> bool:
-    """Whether a date is written with dots, as where the day always comes first."""
+    """Whether a date is written with dots, which implies that the day comes first."""
     found = _DATE.fullmatch(text.strip())
     return found is not None and found[2] == "."
 
 
 @lru_cache(MAX_REMEMBERED)
 def hours(text: str) -> float | None:
-    """The hours that a time of day or a duration amounts to.
+    """A time of day or a duration in hours.
 
     >>> hours("14:30"), hours("2:15 PM"), hours("36:00:00"), hours("3h 20min"), hours("1 day, 6:00:00"), hours("PT90M")
     (14.5, 14.25, 36.0, 3.3333333333333335, 30.0, 1.5)

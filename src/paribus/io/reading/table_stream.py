@@ -1,4 +1,4 @@
-"""Tables of any size: read some rows at a time, as often as needed, with the values that reading at once would give."""
+"""Tables of any size, read in batches, with the same values as if they were read at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Columns = dict[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True)
 class TableStream:
-    """A table whose columns have a type each, in batches of rows."""
+    """A table with typed columns, in batches of rows."""
 
     name: str
     """The name of the table in messages."""
@@ -32,7 +32,7 @@ class TableStream:
     _change: Callable[[Columns], Columns] = lambda columns: columns
 
     def batches(self) -> Iterator[Columns]:
-        """Reads the table from its start. Batches are in its order. Raises an error if the table has changed."""
+        """Reads the table from its start, in order. Raises an error if the table has changed."""
         n_rows = 0
         for raw in self._raw.batches(self._wanted):
             n_rows += raw.n_rows
@@ -57,27 +57,27 @@ class TableStream:
         try:
             return convert(raw, name, Cells(values, self._missing), to or As.TEXT)
         except TypeError:
-            # All values were of this kind when the types were found.
+            # All values had this type when the types were detected.
             raise ValueError(
-                f"{self.name}: it changed while it was read: a value of column '{name}' is of another kind: read it "
+                f"{self.name}: it changed while it was read: a value of column '{name}' has another type: read it "
                 "again when it does not change"
             ) from None
 
 
 def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Note) -> TableStream:
-    """Chooses columns, and finds their types and the number of rows, for which a text is read once from end to end."""
+    """Chooses columns, and finds their types and the number of rows, for which a text file is read once."""
     wanted, missing = choose(raw.names), options.missing
     kept, _ = pick(raw.names, wanted)
     facts: dict[str, Facts] = {}
     n_rows = 0
     untyped = _without_types(raw, wanted, kept)
-    # If there are none, there is nothing to find out.
+    # If there are none, nothing has to be detected.
     for batch in raw.batches(replace(wanted, names=untyped)) if untyped else ():
         n_rows += batch.n_rows
         for name, values in batch.columns.items():
             known = facts.setdefault(name, Facts())
             if is_typed(wanted, name, values):
-                # A type in one file, and none in another one.
+                # Typed in one file, and not in another one.
                 known.merge(_facts_of_type(values))
                 continue
             cells = Cells(values, missing)
@@ -94,7 +94,7 @@ def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Not
 
 
 def _without_types(raw: RawStream, wanted: Wanted, kept: list[str]) -> list[str]:
-    """The columns that must be read to know their types; with a known number of rows, there may be none."""
+    """The columns that must be read to detect their types; if the number of rows is known, there may be none."""
     if raw.n_rows is None or raw.has_parts:
         return kept
     first = next(raw.batches(wanted), None)

@@ -15,7 +15,7 @@ from paribus.io.reading.raw import Note
 from paribus.io.reading.source import Source, damage_explained
 
 CHUNK_SIZE = 2**20  # bytes
-# The share of non-ASCII letters in Western European text; text in other alphabets has more.
+# The maximum share of non-ASCII letters in Western European text; other alphabets have more.
 MAX_NON_ASCII_SHARE = 0.3
 
 

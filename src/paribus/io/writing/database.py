@@ -49,7 +49,7 @@ def _duckdb_table(path: Path, options: WriteOptions) -> Iterator[Append]:
     import duckdb
 
     if path.is_file() and path.stat().st_size == 0:
-        # DuckDB takes an empty file for a damaged one.
+        # DuckDB treats an empty file as a damaged one.
         path.unlink()
     name, is_there = _name(options.table), False
     try:

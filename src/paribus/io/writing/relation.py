@@ -45,7 +45,7 @@ def as_relation(
 
 
 def _registrable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A column that DuckDB reads as it is meant."""
+    """A column in a form that DuckDB converts correctly."""
     if values.dtype.kind != "O":
         return values
     has_booleans = is_boolean(values)

@@ -21,7 +21,7 @@ MAX_ROWS, MAX_COLUMNS, MAX_TEXT = 1_048_576, 16_384, 32_767
 MAX_WHOLE = 10**15
 # Widths of columns, in characters.
 MIN_WIDTH, MAX_WIDTH, N_MEASURED = 8, 60, 200
-# The first day that a spreadsheet can tell from a number.
+# The first date that spreadsheets represent.
 FIRST_YEAR = 1900
 
 
