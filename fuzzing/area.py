@@ -54,6 +54,9 @@ def expect(is_right: object, what: str) -> None:
 def sentence(error: BaseException) -> str:
     """The text of an error, which must be one line."""
     text = str(error)
+    # Other errors of memory come from a limit that nobody looked at.
+    is_told = not isinstance(error, MemoryError) or "of memory, and this process may use" in text
+    expect(is_told, f"memory was used up: {text}")
     # Line ends that are part of a name are shown by the command line as one space.
     expect(0 < len(text) <= MAX_SENTENCE, f"the message has {len(text)} characters")
     return text

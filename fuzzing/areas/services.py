@@ -1,16 +1,18 @@
-"""Requests to the HTTP service, by its ASGI interface, without a network; only where the service is installed."""
+"""Requests to the service and to the explorer, by their ASGI interface, without a network; where both are there."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fuzzing.area import Area, expect
+from fuzzing.area import Area, expect, scratch
 from paribus import ConditionalSurprise
 
 TOKEN, HOST = "t0ken", "127.0.0.1:8000"
@@ -93,10 +95,99 @@ def check(data: bytes) -> bool:
     return status == 200
 
 
+EXPLORER_PATHS = (
+    "open", "roles", "parameters", "show", "rows", "place", "map", "row", "what-if", "answer", "take-back", "undo",
+    "rule", "next", "words", "files", "take-away", "dismiss", "cancel", "nothing",
+)  # fmt: skip
+"""Not "fit", which takes as long as the table and the number of trees say."""
+EXPLORER_SEEDS = [
+    b'\x00{"file": "days.csv"}', b'\x00{"file": "../outside.csv"}', b'\x01{"roles": {"x": "context", "y": "behavior"}}',
+    b'\x02{"parameters": {"n_trees": 8, "categorical": ["kind"], "method": "surprise", "false_alarms": 0.01}}',
+    b'\x03{"number": 1, "compared": null}',
+    b'\x04{"begin": 0, "n": 5, "filter": {"sort": "score", "text": "a", "status": "", "kind": ""}}',
+    b'\x05{"row": 3, "filter": {}}', b'\x06{"x": "x", "y": "y", "filter": {}}', b'\x07{"row": 3}',
+    b'\x08{"row": 3, "values": {"y": "5", "x": "1.5"}, "left_out": ["kind"]}',
+    b'\x09{"row": 2, "status": "confirmed", "note": "seen"}', b'\x09{"rule": "y > 1", "status": "false alarm"}',
+    b'\x0a{"place": 0}', b"\x0b{}", b'\x0c{"rule": "x between 1 and 2 and kind = a"}', b'\x0d{"how": "highest"}',
+    b"\x0e{}", b"\x0f{}", b'\x10{"what": "csv"}', b"\x11{}", b"\x12{}",
+]  # fmt: skip
+MAX_REQUESTS = 500
+
+
+@cache
+def explorer_folder() -> Path:
+    """A folder with a table; another table lies outside."""
+    inside = scratch() / "explorer"
+    inside.mkdir(exist_ok=True)
+    random = np.random.default_rng(0)
+    lines = [f"{place % 5},{'ab'[place % 2]},{random.normal():.3f}" for place in range(40)]
+    for path in (inside / "days.csv", scratch() / "outside.csv"):
+        path.write_text("\n".join(["x,kind,y", *lines]))
+    return inside
+
+
+class _Explorer:
+    """A session with a fitted table; it begins anew after some requests, since answers pile up."""
+
+    def __init__(self) -> None:
+        from paribus.explore.app import PUBLIC, create_app
+        from paribus.explore.folder import Folder
+        from paribus.explore.session import Session
+        from paribus.serving.security import Guard
+
+        (explorer_folder() / "days.known.csv").unlink(missing_ok=True)
+        self.n_requests = 0
+        self.session = Session(Folder(explorer_folder()), n_jobs=1)
+        guard = Guard(TOKEN, frozenset({HOST}), PUBLIC, max_body=MAX_BODY)
+        self.app, self.loop = create_app(self.session, guard), asyncio.new_event_loop()
+        self.session.open(explorer_folder() / "days.csv")
+        self.wait()
+        self.session.set_roles({"x": "context", "kind": "context", "y": "behavior"})
+        self.session.set_parameters({"n_trees": 4})
+        self.session.fit()
+        self.wait()
+
+    def wait(self) -> None:
+        while self.session.progress() is not None:
+            time.sleep(0.001)
+
+    def ask(self, path: str, body: bytes) -> tuple[int, bytes]:
+        self.n_requests += 1
+        found = self.loop.run_until_complete(_ask(self.app, "POST", f"/api/{path}", body))
+        self.wait()
+        return found
+
+
+_EXPLORERS: list[_Explorer] = []
+
+
+def check_explorer(data: bytes) -> bool:
+    """Tests that a request is answered, or refused in one sentence, and that only files of the folder are opened."""
+    if not _EXPLORERS or _EXPLORERS[0].n_requests > MAX_REQUESTS or _EXPLORERS[0].session.state()["result"] is None:
+        _EXPLORERS[:] = [_Explorer()]
+    explorer = _EXPLORERS[0]
+    if not data:
+        return False
+    path = EXPLORER_PATHS[data[0] % len(EXPLORER_PATHS)]
+    status, answer = explorer.ask(path, data[1:])
+    expect(status < 500, f"{path} answers {status}")
+    if 400 <= status < 404:
+        expect(0 < len(json.loads(answer)["error"]) < 3_000, "the error has no sentence")
+    state = explorer.session.state()
+    json.dumps(state)
+    expect(state["file"] in (None, "days.csv"), f"{state['file']} was opened")
+    expect("should not have" not in (state["message"] or ""), str(state["message"]))
+    return status == 200
+
+
 # The service is an extra.
 IS_THERE = find_spec("paribus.serving") is not None and find_spec("starlette") is not None
+ORACLE = "no answer is an error of the server"
 AREAS = (
-    [Area("http service", lambda: SEEDS, check, 0.01, TOKENS, "no answer is an error of the server")]
+    [
+        Area("http service", lambda: SEEDS, check, 0.02, TOKENS, ORACLE),
+        Area("http explorer", lambda: EXPLORER_SEEDS, check_explorer, 0.005, TOKENS, ORACLE),
+    ]
     if IS_THERE
     else []
 )

@@ -134,13 +134,16 @@ def check_json(data: bytes) -> bool:
     if accepted and data.startswith(b'{"a"') and data.isascii() and b"\r" not in data:
         rows = [json.loads(line) for line in data.decode().split("\n") if line.strip()]
         numbers = [row.get("a") for row in rows]
-        if all(type(each) in (int, float, type(None)) for each in numbers) and any(
-            each is not None for each in numbers
-        ):
+        if all(each is None or _is_plain_number(each) for each in numbers) and numbers != [None] * len(numbers):
             column = read(str(as_file(data, "t.jsonl")), lambda _: Wanted(["a"])).columns["a"]
             expected = np.array([np.nan if each is None else each for each in numbers], dtype=float)
             expect(column.dtype.kind != "f" or same(column, expected), "numbers differ from json's")
     return accepted
+
+
+def _is_plain_number(value: Any) -> bool:
+    """Whether a value of JSON is a number that a float can hold."""
+    return type(value) in (int, float) and abs(value) <= 1e308
 
 
 def check_gzip(data: bytes) -> bool:

@@ -173,6 +173,14 @@ def test_bad_files_give_one_sentence(tmp_path: Path, data: bytes, message: str) 
     assert message in str(caught.value)
 
 
+def test_names_of_parquet_that_are_no_text_give_one_sentence(tmp_path: Path) -> None:
+    """Tests a column whose name is not UTF-8, which is an error of DuckDB's binding."""
+    pq.write_table(pa.table({"abcd": [1, 2]}), tmp_path / "t.parquet", store_schema=False)
+    data = (tmp_path / "t.parquet").read_bytes().replace(b"abcd", b"a\xff\xfed")
+    with pytest.raises(ValueError, match=r"^t.csv: the Parquet file cannot be read \([^\n]*\)$"):
+        read_bytes(tmp_path, data)
+
+
 def test_sources_that_are_not_files_give_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests a missing file, a folder, a URL and an empty pipe."""
     (tmp_path / "days.csv").write_text(CSV)

@@ -245,6 +245,8 @@ def test_the_environment_chooses_the_kernel() -> None:
         ("tie_order", "a permutation"),
         ("rows", "no more than rows"),
         ("features", "an unknown feature"),
+        ("negative category", "a category that is no code"),
+        ("huge category", "a category that is no code"),
     ],
 )
 def test_the_engine_rejects_invalid_arrays(bad: str, message: str) -> None:
@@ -261,5 +263,18 @@ def test_the_engine_rejects_invalid_arrays(bad: str, message: str) -> None:
         multiplicities = np.ones((7, 2), dtype=np.uint8)
     if bad == "features":
         feature_order = np.full((2, 1, 2), 9, dtype=np.uint16)
+    if bad.endswith("category"):
+        context[0, 0] = -1.0 if bad == "negative category" else 1e300
     with pytest.raises(ValueError, match=message):
-        _core.QcadEngine(context, np.zeros(2, np.uint8), behavior, tie_order, multiplicities, feature_order, 1)
+        _core.QcadEngine(context, np.ones(2, np.uint8), behavior, tie_order, multiplicities, feature_order, 1)
+
+
+def test_asked_rows_have_codes_too() -> None:
+    """Tests that a category below 0, which would be outside of the engine's memory, is an error."""
+    tie_order, multiplicities = np.arange(6, dtype=np.uint32), np.ones((3, 2), dtype=np.uint8)
+    engine = _core.QcadEngine(np.zeros((1, 6)), np.ones(1, np.uint8), np.zeros((1, 6)), tie_order, multiplicities)
+    asked, nobody = np.array([[-1.0]]), np.array([-1])
+    with pytest.raises(ValueError, match="a category that is no code"):
+        engine.neighbors(asked, nobody)
+    with pytest.raises(ValueError, match="a category that is no code"):
+        engine.score(asked, np.zeros((1, 1)), nobody)

@@ -28,9 +28,9 @@ def ask(*requests: tuple[str, str, Any], limits: Limits | None = None) -> list[h
             transport = httpx.ASGITransport(app)
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:80") as client:
                 for method, path, body in requests:
-                    found.append(
-                        await client.request(method, path, json=body, headers={**HEADERS, "host": "127.0.0.1:80"})
-                    )
+                    sent = {"content" if isinstance(body, bytes) else "json": body}
+                    headers = {**HEADERS, "host": "127.0.0.1:80"}
+                    found.append(await client.request(method, path, headers=headers, **sent))
         return found
 
     return asyncio.run(run())
@@ -62,8 +62,9 @@ def test_mistakes_are_answered_in_a_sentence() -> None:
         ("POST", "/score", {"rows": [{**row, "k": "u" * 20_000}]}),
         ("POST", "/score", {"what": 1}),
         ("GET", "/score", None),
+        ("POST", "/score", b"[" * 10_000),
     )
-    assert [answer.status_code for answer in answers] == [422, 413, 413, 422, 405]
+    assert [answer.status_code for answer in answers] == [422, 413, 413, 422, 405, 400]
     assert answers[0].json() == {"error": "row 1: column 'x' holds 'much', which is not a number"}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import pickle
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -17,6 +19,7 @@ from paribus import ConditionalSurprise, Monitor
 from paribus.stream.alarms import RowVerdict
 from paribus.stream.recent_rows import RecentRows
 from tests.stream.streams import fitted, make_rows, one, some
+from tests.support.models import members_of, npy, write_members
 
 
 def as_dicts(verdicts: Iterable[RowVerdict]) -> list[dict[str, Any]]:
@@ -59,8 +62,21 @@ def test_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert as_dicts(pickled.update_many(some(rows, 130))) == expected
     assert loaded.extra_ == {"offset": 3}
     (tmp_path / "broken.state").write_bytes((tmp_path / "monitor.state").read_bytes()[:1000])
-    with pytest.raises(ValueError, match=r"broken\.state is not a checkpoint"):
+    with pytest.raises(ValueError, match=r"broken\.state is damaged or truncated, or it is not a checkpoint"):
         Monitor.load(tmp_path / "broken.state")
+
+
+@pytest.mark.parametrize("changes", [{"n_rows": -1}, {"tests": []}, {"null": "x"}, {"odd": [1]}, []])
+def test_a_checkpoint_that_was_changed_is_refused(tmp_path: Path, changes: Any) -> None:
+    """Tests that fields which make no sense are one sentence, also if all checksums fit."""
+    path = tmp_path / "monitor.state"
+    Monitor(fitted()).save(path)
+    members = members_of(path.read_bytes())
+    fields = json.loads(bytes(np.load(io.BytesIO(members["fields.npy"]))))
+    text = json.dumps(fields | changes if isinstance(changes, dict) else changes)
+    write_members(path, members | {"fields.npy": npy(np.frombuffer(text.encode(), dtype=np.uint8))})
+    with pytest.raises(ValueError, match=r"^monitor\.state is not a checkpoint [^\n]* damaged \([^\n]*\)$"):
+        Monitor.load(path)
 
 
 @pytest.mark.parametrize("drift", [0.0, 0.0002])

@@ -45,11 +45,12 @@ def test_each_row_has_a_verdict_and_broken_lines_are_reported(tmp_path: Path, li
     source, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     notes: list[str] = []
     bad = ["{no json", json.dumps({"id": 7}), "", json.dumps({**json.loads(lines[0]), "x": "much"}), "[1]"]
+    bad.append("[" * 100_000)
     source.write_text("\n".join([*lines[:10], *bad, *lines[10:]]) + "\n")
     found = watch(Wanted(str(source), out=out, as_json=True, key="id"), notes=notes)
     assert [each["key"] for each in read(out)] == list(range(60))
     assert [each["key"] for each in read(out) if each["odd"]] == [30]
-    assert found.counts.n_broken == 4
+    assert found.counts.n_broken == 5
     assert notes[0] == "a line cannot be used: it is not JSON"
     assert "column 'x' holds 'much', which is not a number" in notes[2]
 
@@ -158,6 +159,15 @@ def test_mistakes_are_explained_before_anything_is_read(tmp_path: Path, wanted: 
         run(tmp_path / "no.paribus", Wanted(**wanted), {})
 
 
+@pytest.mark.parametrize("extra", [{"offset": 2**64}, {"written": -1}, {"delimiter": ""}, {"keys": [[]]}])
+def test_a_place_that_makes_no_sense_is_refused(extra: dict[str, Any]) -> None:
+    """Tests what a checkpoint says of how far its source was read."""
+    monitor = Monitor(fitted(), **OPTIONS)
+    monitor.extra_ = extra
+    with pytest.raises(ValueError, match=f"^{next(iter(extra))} is invalid$"):
+        Watch(monitor, Wanted("-"), print)
+
+
 def test_windows_are_numbers_or_times() -> None:
     """Tests that a window that is neither is refused."""
     with pytest.raises(ValueError, match="--window is 'soon'"):
@@ -170,6 +180,8 @@ def test_lines_are_read_as_they_are_meant() -> None:
     assert [parser.parse(line) for line in ("a,b", "1,2", "a,b")] == [None, {"a": "1", "b": "2"}, None]
     with pytest.raises(ValueError, match="it has 1 values where there are 2 columns"):
         parser.parse("1")
+    with pytest.raises(ValueError, match=r"it is not CSV \("):
+        parser.parse("1\r2,3")
 
 
 def test_values_become_those_of_the_model() -> None:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
@@ -53,6 +54,11 @@ inline std::vector<paribus::FeatureKind> kinds(const Input<std::uint8_t, 1> &cat
         kinds.push_back(categorical.data()[f] != 0 ? paribus::FeatureKind::categorical : paribus::FeatureKind::numeric);
     }
     return kinds;
+}
+
+/// Throws an error unless a category is missing, or a code below `end`.
+inline void require_code(double code, double end) {
+    require(std::isnan(code) || (code >= 0.0 && code < end), "a category that is no code");
 }
 
 }  // namespace bindings

@@ -118,7 +118,7 @@ public:
     std::tuple<Output<std::int64_t, 2>, Output<double, 2>> neighbors(
         const Input<double, 2> &context, const Input<std::int64_t, 1> &excluded, std::size_t n_threads,
         const nb::object &progress) const {
-        require(context.shape(1) == table_.context().n_features, "context: [row][feature] as fitted");
+        check_context(context);
         check_references(context, excluded);
         auto rows = new_array<std::int64_t, 2>({context.shape(0), parameters_.n_neighbors});
         auto distances = new_array<double, 2>({context.shape(0), parameters_.n_neighbors});
@@ -154,11 +154,28 @@ private:
             require(row < n && !seen[row], "tie_order: a permutation of the rows");
             seen[row] = true;
         }
+        // Codes need not be dense, but memory is as large as the highest.
+        const double end = std::max(static_cast<double>(n), 65536.0);
+        for (std::size_t i = 0; i < context.size(); ++i) {
+            if (categorical.data()[i / n] != 0) require_code(context.data()[i], end);
+        }
         return n;
     }
 
+    void check_context(const Input<double, 2> &context) const {
+        const std::size_t n_features = table_.context().n_features;
+        require(context.shape(1) == n_features, "context: [row][feature] as fitted");
+        for (std::size_t f = 0; f < n_features; ++f) {
+            if (table_.context().features[f].kind != paribus::FeatureKind::categorical) continue;
+            for (std::size_t i = 0; i < context.shape(0); ++i) {
+                // Any number that no fitted row has stands for an unseen category.
+                require_code(context.data()[i * n_features + f], INFINITY);
+            }
+        }
+    }
+
     void check_rows(const Input<double, 2> &context, const Input<double, 2> &behavior) const {
-        require(context.shape(1) == table_.context().n_features, "context: [row][feature] as fitted");
+        check_context(context);
         require(behavior.shape(0) == context.shape(0) && behavior.shape(1) == table_.n_behavior(),
                 "behavior: [row][feature] as fitted");
     }

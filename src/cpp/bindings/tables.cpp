@@ -19,9 +19,8 @@ std::size_t n_rows(const Input<double, 2> &rows, const Input<std::uint8_t, 1> &c
     require(n_features < 0xffff && categorical.shape(0) == n_features, "categorical: one per feature");
     for (std::size_t f = 0; f < n_features; ++f) {
         for (std::size_t row = 0; row < n && categorical.data()[f] != 0; ++row) {
-            const double code = rows.data()[row * n_features + f];
             // At most as many categories as rows.
-            require(code != code || (code >= 0.0 && code < static_cast<double>(n)), "a category that is no code");
+            require_code(rows.data()[row * n_features + f], static_cast<double>(n));
         }
     }
     return n;

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from paribus.detectors.teaching import WAYS
@@ -26,6 +26,7 @@ from paribus.explore.score_map import score_map
 from paribus.explore.session import Session
 from paribus.explore.take_away import MAKERS, make, python_script, shell_command
 from paribus.explore.what_if import what_if
+from paribus.serving.responses import JsonResponse
 from paribus.serving.security import Guard, SecurityMiddleware
 
 PAGE_FILES = {
@@ -57,8 +58,8 @@ def create_app(session: Session, guard: Guard) -> Starlette:
             if await request.is_disconnected():
                 break
         if since == str(session.version):
-            return JSONResponse(plain_json({"version": session.version, "job": session.progress()}))
-        return JSONResponse(plain_json(await run_in_threadpool(session.state)))
+            return JsonResponse(plain_json({"version": session.version, "job": session.progress()}))
+        return JsonResponse(plain_json(await run_in_threadpool(session.state)))
 
     async def page(request: Request) -> Response:
         name, kind = PAGE_FILES[request.url.path]
@@ -93,7 +94,7 @@ def _share(session: Session) -> str:
 def _endpoint(session: Session, work: Work) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         fields = await _read(request)
-        return JSONResponse(plain_json(await run_in_threadpool(work, session, fields) or {}))
+        return JsonResponse(plain_json(await run_in_threadpool(work, session, fields) or {}))
 
     return endpoint
 
@@ -106,9 +107,9 @@ def _answering(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[
         try:
             return await endpoint(request)
         except MemoryError:
-            return JSONResponse({"error": "There is not enough memory for this."}, 400)
+            return JsonResponse({"error": "There is not enough memory for this."}, 400)
         except (ValueError, TypeError, OSError) as error:
-            return JSONResponse({"error": sentence(error)}, 400)
+            return JsonResponse({"error": sentence(error)}, 400)
 
     return answering
 

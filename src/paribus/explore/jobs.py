@@ -6,8 +6,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from paribus._common.text import clipped
+
 STARTS = frozenset(["a", "all", "an", "at", "cannot", "choose", "column", "no", "row", "rows", "the", "there", "these"])
 """First words of sentences that are no names."""
+MAX_SENTENCE = 1_000  # characters; a sentence can name what was asked for
 
 
 class CancelledError(Exception):
@@ -87,7 +90,7 @@ def sentence(error: Exception) -> str:
     text = str(error).strip()
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror.lower()}"
-    text = text or type(error).__name__
+    text = clipped(text or type(error).__name__, MAX_SENTENCE)
     # The name of a file or a column stays as it is.
     start = text.split(maxsplit=1)[0]
     text = text[0].upper() + text[1:] if start in STARTS else text

@@ -38,7 +38,8 @@ def number(fields: Mapping[str, Any], name: str, otherwise: float | None = None)
     ValueError: n must be a number
     """
     value = fields.get(name, otherwise)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > 1e300:
+    # Whole numbers of any length are compared exactly; NaN is not below the limit.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e300:
         raise ValueError(f"{name} must be a number")
     return value
 

@@ -202,8 +202,10 @@ def make_service(detector: ConditionalSurprise, limits: Limits, guard: Guard) ->
     try:
         from starlette.applications import Starlette
         from starlette.middleware import Middleware
-        from starlette.responses import JSONResponse, PlainTextResponse
+        from starlette.responses import PlainTextResponse
         from starlette.routing import Route
+
+        from paribus.serving.responses import JsonResponse
     except ModuleNotFoundError:
         raise ValueError("the service needs Starlette and uvicorn: pip install 'paribus[explore]'") from None
     metrics, scorer = Metrics(), Scorer(detector)
@@ -228,7 +230,7 @@ def make_service(detector: ConditionalSurprise, limits: Limits, guard: Guard) ->
             status, found = refusal.status, {"error": str(refusal)}
             headers = {"Retry-After": "1"} if status == 429 else {}
         metrics.add(request.url.path, status, time.perf_counter() - started)
-        return JSONResponse(found, status, headers)
+        return JsonResponse(found, status, headers)
 
     async def score(request: Request) -> Response:
         async def answer() -> Any:
@@ -250,13 +252,13 @@ def make_service(detector: ConditionalSurprise, limits: Limits, guard: Guard) ->
         return await answered(request, answer)
 
     async def health(_: Request) -> Response:
-        return JSONResponse({"status": "ok", "method": detector.method.name})
+        return JsonResponse({"status": "ok", "method": detector.method.name})
 
     async def show_metrics(_: Request) -> Response:
         return PlainTextResponse(metrics.text(), media_type="text/plain; version=0.0.4")
 
     async def openapi(_: Request) -> Response:
-        return JSONResponse(description)
+        return JsonResponse(description)
 
     return Starlette(
         routes=[
@@ -275,7 +277,7 @@ async def _rows_of(request: Request, max_rows: int) -> tuple[list[Any], bool]:
     """The rows of a request, and whether it is a single one."""
     try:
         body = json.loads(await request.body())
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RefusedError(400, "the request is not JSON") from None
     if isinstance(body, dict) and isinstance(body.get("row"), dict):
         return [body["row"]], True

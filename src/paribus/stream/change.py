@@ -156,13 +156,13 @@ class ChangeTests:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The state of the tests, to continue later."""
         names = ("counts", "wealth", "best", "begun", "n_in_group", "recent", "is_over")
-        return {name: getattr(self, name) for name in names} | {"n_rows": np.array(self.n_rows)}
+        return {name: getattr(self, name) for name in names} | {"n_rows": np.array([self.n_rows])}
 
     def go_on(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Restores what `state` returned. Raises a ValueError if it is inconsistent."""
         for name, value in state.items():
             if name == "n_rows":
-                self.n_rows = int(value)
+                (self.n_rows,) = value.tolist()
             elif name not in self.__dict__ or getattr(self, name).shape != value.shape:
                 raise ValueError("the stored tests are not those of this model")
             else:

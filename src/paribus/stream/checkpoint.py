@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -15,14 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.atomic_files import AnyPath, atomic_path
+from paribus._common.atomic_files import AnyPath, atomic_write
+from paribus._common.text import clipped
 from paribus._common.untrusted import DamagedError
 from paribus.detectors.load import load
 from paribus.detectors.surprise import ConditionalSurprise
+from paribus.persistence.archive import ForeignError, read_archive, verified, write_archive
 
-VERSION = 1
-# The maximum size of a part of a checkpoint, whatever its header states.
-MAX_BYTES = 4_000_000_000
+FORMAT, VERSION, WHAT = "paribus checkpoint", 2, "a checkpoint of a monitor"
+# Names of parts.
+FIELDS, MODEL = "fields", "model_"
 
 
 @dataclass
@@ -52,38 +53,40 @@ class DetectorBytes:
 
 def write_checkpoint(path: AnyPath, checkpoint: Checkpoint, stored: DetectorBytes) -> None:
     """Writes a checkpoint. If the process is killed, the old one is unchanged."""
-    with atomic_path(path) as draft, zipfile.ZipFile(draft, "w") as archive:
-        archive.writestr("state.json", json.dumps({"version": VERSION, **checkpoint.fields}, default=_plain))
-        for name, array in checkpoint.arrays.items():
-            buffer = io.BytesIO()
-            np.save(buffer, array, allow_pickle=False)
-            archive.writestr(f"{name}.npy", buffer.getvalue())
-        for name, detector in checkpoint.detectors.items():
-            archive.writestr(f"{name}.paribus", stored.of(name, detector))
+    parts = dict(checkpoint.arrays)
+    # Not in the header of the archive, whose size is limited.
+    parts[FIELDS] = np.frombuffer(json.dumps(checkpoint.fields, default=_plain).encode(), dtype=np.uint8)
+    for name, detector in checkpoint.detectors.items():
+        parts[MODEL + name] = np.frombuffer(stored.of(name, detector), dtype=np.uint8)
+    with atomic_write(path) as file:
+        write_archive(file, {"format": FORMAT, "version": VERSION}, parts, lambda _: False)
 
 
 def read_checkpoint(path: AnyPath) -> Checkpoint:
-    """Reads a checkpoint. Raises a ValueError if it is damaged."""
-    name = Path(path).name
+    """Reads a checkpoint. Raises a ValueError if it is not a checkpoint, or damaged."""
+    path = Path(path)
+    header, arrays, _ = read_archive(path, WHAT)
+    if header.get("format") != FORMAT:
+        raise ForeignError(f"{path.name} is not {WHAT}")
+    if header.get("version") != VERSION:
+        raise ValueError(f"{path.name} was written by another version of paribus: start again without it")
+    with damage_explained(path):
+        stored = verified(header, arrays)
+        stored.verify_all()
+        fields = json.loads(stored[FIELDS].tobytes(), object_hook=_restored)
+        others = {name: array for name, array in stored.items() if name != FIELDS and not name.startswith(MODEL)}
+        models = [name for name in stored if name.startswith(MODEL)]
+        return Checkpoint(fields, others, {name[len(MODEL) :]: _load(stored[name].tobytes()) for name in models})
+
+
+@contextmanager
+def damage_explained(path: AnyPath) -> Iterator[None]:
+    """Turns errors about what a file holds into one sentence."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            if any(info.file_size > MAX_BYTES for info in archive.infolist()):
-                raise DamagedError("too large")
-            fields = json.loads(archive.read("state.json"), object_hook=_restored)
-            if fields.get("version") != VERSION:
-                raise ValueError(f"{name} was written by another version of paribus: start again without it")
-            arrays = {
-                info.filename[:-4]: np.load(io.BytesIO(archive.read(info)), allow_pickle=False)
-                for info in archive.infolist()
-                if info.filename.endswith(".npy")
-            }
-            detectors = {}
-            for info in archive.infolist():
-                if info.filename.endswith(".paribus"):
-                    detectors[info.filename[:-8]] = _load(archive.read(info))
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError, EOFError) as error:
-        raise ValueError(f"{name} is not a checkpoint, or it is damaged ({error})") from None
-    return Checkpoint(fields, arrays, detectors)
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        reason = clipped(str(error) or type(error).__name__, 200)
+        raise DamagedError(f"{Path(path).name} is not {WHAT}, or it is damaged ({reason})") from None
 
 
 def _load(model: bytes) -> ConditionalSurprise:

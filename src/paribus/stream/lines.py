@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
 import select
@@ -16,6 +15,7 @@ from typing import Any
 # A longer line is invalid.
 MAX_LINE = 1_000_000
 CHUNK = 1 << 18
+DELIMITERS = (",", ";", "\t", "|")
 # How long to wait for more, in seconds; also the maximum delay of a stop.
 PATIENCE = 0.2
 
@@ -116,19 +116,25 @@ class LineParser:
         if self.header is None and line.lstrip()[0] in "{[":
             try:
                 row = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise ValueError("it is not JSON") from None
             if not isinstance(row, dict):
                 raise ValueError("it is not a JSON object")
             return row
         if self.header is None:
-            self.delimiter = max(",;\t|", key=line.count)
-            self.header = next(csv.reader([line.lstrip("\ufeff")], delimiter=self.delimiter))
+            self.delimiter = max(DELIMITERS, key=line.count)
+            self.header = self._cells(line.lstrip("\ufeff"))
             return None
-        values = next(csv.reader(io.StringIO(line), delimiter=self.delimiter), [])
+        values = self._cells(line)
         if values == self.header:
             # In concatenated files, the header occurs again.
             return None
         if len(values) != len(self.header):
             raise ValueError(f"it has {len(values)} values where there are {len(self.header)} columns")
         return dict(zip(self.header, values, strict=True))
+
+    def _cells(self, line: str) -> list[str]:
+        try:
+            return next(csv.reader([line], delimiter=self.delimiter), [])
+        except csv.Error as error:
+            raise ValueError(f"it is not CSV ({error})") from None

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paribus._common.arrays import Floats
 from paribus._common.atomic_files import AnyPath
+from paribus._common.untrusted import Fields
 from paribus.detectors.explanation import Explanation
 from paribus.methods.null import ScoreNull
 from paribus.pictures.svg.stream_timeline import stream_timeline
 from paribus.stream.alarms import Alarm, RowVerdict
-from paribus.stream.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from paribus.stream.checkpoint import Checkpoint, damage_explained, read_checkpoint, write_checkpoint
 from paribus.stream.history import History
 from paribus.stream.learning import LearningMonitor
 from paribus.tables.streams import find_batches
@@ -352,12 +352,12 @@ class Monitor(LearningMonitor):
         """
         found = read_checkpoint(path)
         fields = found.fields
-        try:
-            counts = fields["n_rows"], fields["n_new_beginnings"]
-            monitor = cls._resume(found.detectors["reference"], fields["parameters"], *counts)
+        with damage_explained(path):
+            counts = [Fields(fields).whole(name, 0, 2**53) for name in ("n_rows", "n_new_beginnings", "n_adaptations")]
+            monitor = cls._resume(found.detectors["reference"], fields["parameters"], *counts[:2])
             assert monitor._reference is not None
             monitor._reference.go_on(fields["tests"], found.arrays)
-            monitor.n_adaptations_ = fields["n_adaptations"]
+            monitor.n_adaptations_ = counts[2]
             if monitor.n_adaptations_ > 0:
                 monitor.detector_ = found.detectors["detector"]
                 monitor._scorer = monitor.detector_.scorer()
@@ -373,10 +373,6 @@ class Monitor(LearningMonitor):
             monitor._scores.extend(found.arrays["scores"].tolist())
             monitor._numbers = found.arrays["numbers"].astype(np.int64)
             monitor.extra_ = fields["extra"]
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
-            raise ValueError(
-                f"{Path(path).name} is not a checkpoint of a monitor, or it is damaged ({error})"
-            ) from None
         return monitor
 
     def explain(self, row: Any, *, n_features: int = 3) -> Explanation:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from paribus._common.text import clipped
+from paribus._common.untrusted import Fields
 from paribus.stream.alarms import RowVerdict
-from paribus.stream.lines import LineParser, LineReader
+from paribus.stream.lines import DELIMITERS, LineParser, LineReader
 from paribus.stream.monitor import Monitor
 from paribus.stream.queries import PolledQuery
 from paribus.stream.row_types import RowTypes
@@ -27,6 +28,8 @@ CHECKPOINT_ROWS, CHECKPOINT_SECONDS = 2_000, 5.0
 ALERT_SECONDS = 30.0
 # The maximum number of rows that are judged together; judging never waits for more rows.
 BATCH_SIZE = 1_024
+# The largest offset in a file, in bytes.
+MAX_OFFSET = 2**62
 # This many invalid lines are reported one by one.
 N_REPORTED = 5
 
@@ -77,9 +80,16 @@ class Place:
 
     @classmethod
     def of(cls, extra: Mapping[str, Any]) -> Place:
-        """Restores it from a checkpoint."""
-        known = {name: extra[name] for name in ("offset", "last", "written", "header", "delimiter") if name in extra}
-        return cls(**known, keys=deque(extra.get("keys", []), maxlen=N_KEYS))
+        """Restores it from a checkpoint. Raises a ValueError if a field is invalid."""
+        found = Fields({**cls().to_dict(), **extra})
+        return cls(
+            offset=found.whole("offset", 0, MAX_OFFSET),
+            last=found.get("last", lambda value: value is None or isinstance(value, str | int | float)),
+            written=found.whole("written", 0, MAX_OFFSET),
+            header=found.get("header", lambda value: value is None or _are(value, str)),
+            delimiter=found.get("delimiter", lambda value: value in DELIMITERS),
+            keys=deque(found.get("keys", lambda value: _are(value, str | int | float)), maxlen=N_KEYS),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values for a checkpoint."""
@@ -256,3 +266,7 @@ class Watch:
 def _pieces(rows: list[Any]) -> Iterator[list[Any]]:
     for begin in range(0, max(len(rows), 1), BATCH_SIZE):
         yield rows[begin : begin + BATCH_SIZE]
+
+
+def _are(values: Any, kind: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(each, kind) for each in values)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from paribus._common.text import clipped
 from paribus.io.duck import connect, interruptible, literal_path
 from paribus.io.reading import raw
 from paribus.io.reading.limits import (
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 NAME = "Parquet"
 ROW_NUMBER = "file_row_number"
+MAX_REASON = 300  # characters of DuckDB's message, which can contain the whole schema
 # Types whose values all take the same memory.
 _FIXED = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|BOOLEAN|DATE|TIME|DECIMAL\(\d+,\d+\)|TIMESTAMP.*|INTERVAL|UUID"
@@ -99,8 +101,9 @@ def _opened(name: str, path: Path, *, numbered: bool = False) -> Iterator[tuple[
     try:
         with connect() as connection, literal_path(path.resolve()) as literal:
             yield connection, connection.from_parquet(literal, file_row_number=numbered, hive_partitioning=False)
-    except duckdb.Error as error:
-        reason = " ".join(str(error).split("LINE 1:")[0].split())
+    # Names that are not UTF-8 are an error of DuckDB's binding, which is none of DuckDB's own.
+    except (duckdb.Error, RuntimeError, UnicodeError) as error:
+        reason = clipped(str(error).split("LINE 1:")[0].strip(), MAX_REASON)
         raise ValueError(f"{name}: the Parquet file cannot be read ({reason})") from None
 
 
