@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,18 @@ from paribus import ConditionalSurprise
 from paribus._common import atomic_files
 from paribus.cli import commands, fitting, large
 from paribus.io.reading import raw
+from paribus.output import results, streamed
 from tests.support.running import QUICK_OPTIONS, ROLES, invoke, run
 
 QUICK = QUICK_OPTIONS["surprise"]
+READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
+    ".csv": pd.read_csv,
+    ".parquet": pd.read_parquet,
+    ".jsonl": lambda path: pd.read_json(path, lines=True),
+    ".xlsx": pd.read_excel,
+    ".sqlite": lambda path: pd.read_sql("SELECT * FROM scores", f"sqlite:///{path}"),
+    ".duckdb": lambda path: duckdb.connect(str(path), read_only=True).table("scores").df(),
+}
 MEMORY = ["--memory", "4GB"]
 
 
@@ -40,10 +51,8 @@ def shuffled(days: Path, to: Path) -> Path:
 
 
 def expect_same_scores(found: pd.DataFrame, expected: pd.DataFrame) -> None:
-    """The same bits in scores, labels, leading values and parts."""
-    columns = ["score", "p_value", "label", "leading", "value", "usual_low", "usual_high"]
-    columns += ["partial_temperature", "partial_rain", "partial_wind"]
-    pd.testing.assert_frame_equal(found[columns], expected[columns], check_exact=True)
+    """The same bits in all columns; whole numbers of a text may be floats in Parquet."""
+    pd.testing.assert_frame_equal(found, expected, check_exact=True, check_dtype=False)
 
 
 def test_batches_give_what_a_table_in_memory_gives(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,13 +127,79 @@ def test_a_model_of_a_sample_is_saved(days: Path, tmp_path: Path) -> None:
     assert len(ConditionalSurprise.load(tmp_path / "m.paribus").anomaly_scores_) <= 100
 
 
+@pytest.fixture(scope="module")
+def model(days: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that flags one row in twenty."""
+    path = tmp_path_factory.mktemp("model") / "m.paribus"
+    assert invoke("fit", days, *ROLES, *QUICK, "--contamination", "0.05", "--model", path)[0] == 0
+    return path
+
+
 @pytest.mark.usefixtures("sampled")
-def test_a_report_of_too_many_rows_is_refused_before_the_work(days: Path, tmp_path: Path) -> None:
-    """Tests that one sentence says how many rows a report can hold."""
-    code, out, err = invoke("detect", days, *ROLES, *QUICK, *MEMORY, "--report", tmp_path / "r.html")
-    assert (code, out) == (2, "")
-    assert "a report holds all rows, and 300 are too many for it here" in err
-    assert not (tmp_path / "r.html").exists()
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl", ".xlsx", ".sqlite", ".duckdb"])
+@pytest.mark.parametrize("options", [["--columns", "all"], ["--only", "flagged", "--id", "station"]])
+def test_files_of_a_stream_are_those_of_a_table_in_memory(
+    days: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, options: list[str]
+) -> None:
+    """Tests every column of the results, with their types, in every format, and what is printed."""
+    monkeypatch.setattr(commands, "sample_size", lambda *_: 100)
+    known = tmp_path / "known.csv"
+    known.write_text("row,rule,status,note\n,temperature is above usual,false alarm,warm\n,zone = coast,known cause,\n")
+    read, frames, printed = READERS[suffix], [], []
+    for number, memory in enumerate(([], MEMORY)):
+        out = tmp_path / f"{number}{suffix}"
+        code, text, err = invoke(
+            "score", model, days, *options, *memory, "--known", known, "--out", out, "--json", "--full"
+        )
+        assert code == 0, err
+        frames.append(read(out))
+        printed.append(text)
+    assert frames[0]["known"].notna().sum() > 2 or "--only" in options
+    pd.testing.assert_frame_equal(frames[1], frames[0], check_exact=True)
+    assert printed[1] == printed[0]
+
+
+@pytest.mark.usefixtures("sampled")
+def test_a_stream_has_reports_and_exit_codes(
+    days: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that the report and the exit code of a stream are those of a table in memory."""
+    monkeypatch.setattr(commands, "sample_size", lambda *_: 100)
+    pages = []
+    for memory in ([], MEMORY):
+        code, _, err = invoke("score", model, days, *memory, "--report", tmp_path / "r.html", "--max-flagged", "2")
+        assert code == 3, err
+        pages.append(re.sub(r"<time.*?</time>", "", (tmp_path / "r.html").read_text()))
+        assert invoke("score", model, days, *memory, "--max-flagged", "50%")[0] == 0
+    assert pages[1] == pages[0]
+
+
+@pytest.mark.usefixtures("sampled")
+def test_only_the_highest_rows_of_a_long_stream_are_kept(
+    days: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that ranks, sentences, counts and the report are right if most rows have been dropped."""
+    monkeypatch.setattr(commands, "sample_size", lambda *_: 100)
+    monkeypatch.setattr(streamed, "MAX_KEPT", 90)
+    monkeypatch.setattr(streamed, "N_BACKGROUND", 30)
+    monkeypatch.setattr(streamed, "MAX_FINDINGS", 8)
+    monkeypatch.setattr(large, "MIN_REPORTED_ROWS", 5)
+    monkeypatch.setattr(results, "MAX_FINDINGS", 8)
+    frames, found = [], []
+    for memory in ([], MEMORY):
+        options = ["--out", tmp_path / "s.csv", "--report", tmp_path / "r.html", "--json", "--top", "5"]
+        code, text, err = invoke("score", model, days, *memory, *options)
+        assert code == 0, err
+        frames.append(pd.read_csv(tmp_path / "s.csv"))
+        found.append(json.loads(text))
+    assert frames[0]["sentence"].notna().sum() == 8
+    pd.testing.assert_frame_equal(frames[1].drop(columns="group"), frames[0].drop(columns="group"), check_exact=True)
+    for name in ("rows", "scored", "anomalies", "expected_false_alarms"):
+        assert found[1][name] == found[0][name]
+    own = [{key: value for key, value in each.items() if key != "group"} for each in found[1]["top"]]
+    assert own == [{key: value for key, value in each.items() if key != "group"} for each in found[0]["top"]]
+    page = (tmp_path / "r.html").read_text()
+    assert ">300<" in page
 
 
 @pytest.mark.parametrize(
@@ -164,7 +239,7 @@ def test_an_interrupt_between_batches_leaves_the_old_scores(
 ) -> None:
     """Tests that a signal while scores are written keeps the old file, and leaves nothing half."""
     (tmp_path / "scores.parquet").write_text("old")
-    score = ConditionalSurprise.score_batch
+    score = ConditionalSurprise.scored_rows
     n_scored: list[int] = []
 
     def interrupted(self: Any, batch: Any, **options: Any) -> Any:
@@ -173,7 +248,7 @@ def test_an_interrupt_between_batches_leaves_the_old_scores(
             os.kill(os.getpid(), number)
         return score(self, batch, **options)
 
-    monkeypatch.setattr(ConditionalSurprise, "score_batch", interrupted)
+    monkeypatch.setattr(ConditionalSurprise, "scored_rows", interrupted)
     code, out, err = invoke("detect", days, *ROLES, *QUICK, *MEMORY, "--out", tmp_path / "scores.parquet")
     assert (code, out) == (128 + number, "")
     assert "Traceback" not in err

@@ -70,8 +70,8 @@ class Scratch:
 
 
 @contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Yields a folder for temporary files, and removes it in the end.
+def scratch_folder(beside: Path | None = None) -> Iterator[Path]:
+    """Yields a folder for temporary files, and removes it in the end. `beside` names the folder that it is in, hidden.
 
     >>> with scratch_folder() as folder:
     ...     (folder / "notes.txt").write_text("here")
@@ -79,7 +79,7 @@ def scratch_folder() -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    scratch = Scratch(Path(tempfile.gettempdir()))
+    scratch = Scratch(Path(tempfile.gettempdir()) if beside is None else beside, hidden=beside is not None)
     try:
         yield scratch.create()
     finally:

@@ -14,10 +14,10 @@ import numpy as np
 
 from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.cli.columns import check_look, find_column
-from paribus.cli.delivery import check_whole, deliver, deliver_summary, prepared
+from paribus.cli.delivery import deliver, prepared
 from paribus.cli.delivery_options import Delivery
 from paribus.cli.fitting import carried_columns, find_row, fit_table, row_labels, wants_bar
-from paribus.cli.large import is_large, parse_memory, score_stream
+from paribus.cli.large import is_large, parse_memory, sample_size, score_stream
 from paribus.cli.messages import file_as_typed, note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.outputs import check_outputs, output_folder
@@ -27,7 +27,7 @@ from paribus.cli.printing import print_explanation, print_json
 from paribus.cli.signals import loading
 from paribus.cli.summary import Summary
 from paribus.explain.explanation import RowExplanation
-from paribus.explain.known import KnownEntry, read_known
+from paribus.explain.known import KnownEntry, read_known, usable_rules
 from paribus.io.reading import ReadTable, TableStream, Wanted
 from paribus.io.reading.raw import all_columns
 from paribus.io.writing import check_format
@@ -61,7 +61,7 @@ def detect(
         if fitted.stream is not None:
             if learn:
                 raise ValueError("--learn needs a table that fits into memory: leave it out, or use fewer rows")
-            return _deliver_large(detector, fitted.stream, roles.id, wanted, fitted.seconds, is_fitted=True)
+            return _deliver_large(detector, fitted.stream, roles.id, wanted, known, fitted.seconds, is_fitted=True)
         results = fitted.results()
         _note_summary(detector, fitted.table, Summary.of(results), fitted.seconds, is_fitted=True)
         if learn:
@@ -162,16 +162,14 @@ def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs:
             check_format(wanted.out, detector.behavioral_features_, WriteOptions(table=wanted.out_table))
         of_model = read_known(detector.view().known)
         reader = _Reader(detector, id, wanted, (*known, *of_model))
-        if is_large(source, limit):
-            check_whole(wanted)
-            if of_model:
-                note("the known rows and rules of the model are not applied, because this table is read in batches")
-            with ExitStack() as stack:
-                stream = source.open(reader.choose, stack)
+        with ExitStack() as stack:
+            stream = source.open(reader.choose, stack) if is_large(source, limit) else None
+            if stream is not None and stream.n_rows > sample_size(limit, len(stream.names)):
                 reader.check(next(stream.batches()))
+                entries = (*known, *_of_model(of_model, stream.names, id))
                 stream = stream.mapped(lambda columns: _with_all_columns(detector, columns))
-                return _deliver_large(detector, stream, id, wanted, 0.0)
-        table = reader.read(source)
+                return _deliver_large(detector, stream, id, wanted, entries, 0.0)
+            table = reader.read(source, stream)
         start = time.perf_counter()
         labels, heading = row_labels(table, id)
         rows = _with_all_columns(detector, table.columns)
@@ -180,7 +178,7 @@ def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs:
         _note_unscored(summary)
         _note_outside(detector)
         _note_summary(detector, table, summary, time.perf_counter() - start)
-        return deliver(detector, results, table, wanted, None)
+        return deliver(detector, results, table, wanted, id)
 
 
 def _deliver_large(
@@ -188,22 +186,28 @@ def _deliver_large(
     stream: TableStream,
     id: str | None,
     wanted: Delivery,
+    known: tuple[KnownEntry, ...],
     seconds: float,
     *,
     is_fitted: bool = False,
 ) -> int:
     """Scores a table that is read in batches, and delivers the results. Returns the exit code."""
     start = time.perf_counter()
-    found = score_stream(detector, stream, id, wanted, wants_bar())
-    _note_outside(detector)
-    explanations = detector.explain_all(wanted.top, rows=found.rows) if len(found.scores) else []
-    share = float(detector.view().p_values(np.array([detector.threshold_]))[0])
-    summary = Summary.of_stream(found, share)
-    if not is_fitted:
-        _note_unscored(summary)
-    first = ReadTable(stream.name, next(stream.batches()), stream.n_rows)
-    _note_summary(detector, first, summary, seconds + time.perf_counter() - start, is_fitted=is_fitted)
-    return deliver_summary(detector, stream.name, summary, explanations, wanted)
+    with ExitStack() as stack:
+        found = score_stream(detector, stream, id, wanted, known, wants_bar(), stack)
+        _note_outside(detector)
+        summary = Summary.of(found.results)
+        if not is_fitted:
+            _note_unscored(summary)
+        first = ReadTable(stream.name, next(stream.batches()), stream.n_rows)
+        _note_summary(detector, first, summary, seconds + time.perf_counter() - start, is_fitted=is_fitted)
+        return deliver(detector, found.results, first, wanted, id, lambda: found.write(wanted, wants_bar()))
+
+
+def _of_model(known: tuple[KnownEntry, ...], names: list[str], id: str | None) -> tuple[KnownEntry, ...]:
+    """What a model knows that applies to other rows: rules about columns that are there, and rows by their names."""
+    by_name = () if id is None else tuple(entry for entry in known if entry.row is not None)
+    return (*by_name, *usable_rules(known, names))
 
 
 def _note_outside(detector: ContextualDetector) -> None:
@@ -285,9 +289,9 @@ class _Reader:
             known = [value for value in self._detector.categories_[name] if isinstance(value, str)]
             check_look(name, known, columns[name])
 
-    def read(self, source: Source) -> ReadTable:
-        """Reads a table."""
-        table = source.read(self.choose)
+    def read(self, source: Source, stream: TableStream | None = None) -> ReadTable:
+        """Reads a table, from a stream if it has been opened."""
+        table = source.read(self.choose) if stream is None else stream.read()
         self.check(table.columns)
         _note_missing(table, self._names)
         return table

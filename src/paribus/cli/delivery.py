@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from paribus._common.arrays import Positions
 from paribus._common.text import counted, listed, plain
-from paribus.cli.delivery_options import Delivery
+from paribus.cli.delivery_options import MIN_REPORTED_ROWS, Delivery
 from paribus.cli.messages import note
 from paribus.cli.outputs import check_outputs, check_report, output_folder
 from paribus.cli.pictures import check_formats, require_matplotlib, save_pictures
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 # The exit code if more rows are flagged than --max-flagged or --fail-if-flagged allows.
 FLAGGED = 3
-# The minimum number of rows that a report explains with pictures.
-MIN_REPORTED_ROWS = 50
 # The fields of a group in short JSON.
 SHORT_GROUP = ("group", "size", "rule", "example", "first", "last", "fit", "p_value", "known_rule")
 
@@ -57,31 +55,26 @@ def prepared(wanted: Delivery, inputs: list[str]) -> Iterator[tuple[KnownEntry, 
         yield entries
 
 
-def check_whole(
-    wanted: Delivery, reason: str = "this table is read in batches", instead: str = "a table that fits into memory"
-) -> None:
-    """Raises an error if an option needs all rows at once."""
-    for option, value, what in (
-        ("--report", wanted.report, "a report holds all rows"),
-        ("--known", wanted.known, "known rows are looked up among all rows"),
-        ("--plots", wanted.plots, "pictures need all rows"),
-    ):
-        if value is not None:
-            raise ValueError(f"{what}, and {reason}: leave out {option}, or use {instead}")
-
-
 def columns_of(entries: tuple[KnownEntry, ...]) -> set[str]:
     """The columns that rules are about."""
     return {condition.column for entry in entries if entry.rule is not None for condition in entry.rule.conditions}
 
 
 def deliver(
-    detector: ContextualDetector, results: Results, table: ReadTable, wanted: Delivery, id_column: str | None
+    detector: ContextualDetector,
+    results: Results,
+    table: ReadTable,
+    wanted: Delivery,
+    id_column: str | None,
+    write: Callable[[], None] | None = None,
 ) -> int:
-    """Delivers the results. Returns the exit code."""
+    """Delivers the results. Returns the exit code. `write` writes those of a table that is not in memory."""
     if wanted.out is not None:
-        columns = results.columns(wanted.columns.value, only_flagged=wanted.only_flagged)
-        write_columns(wanted.out, columns, WriteOptions(table.types, wanted.out_table))
+        if write is not None:
+            write()
+        else:
+            columns = results.columns(wanted.columns.value, only_flagged=wanted.only_flagged)
+            write_columns(wanted.out, columns, WriteOptions(table.types, wanted.out_table))
         which = "flagged rows" if wanted.only_flagged else "all rows"
         note(f"the results for {which} are in {wanted.out}")
     if wanted.report is not None:
@@ -109,7 +102,7 @@ def deliver(
         print_json(_as_json(detector, results, table, wanted, shown))
     else:
         _print(results, shown)
-    return _exit_code(wanted, results.n_flagged, int((~np.isnan(results.rows.scores)).sum()))
+    return _exit_code(wanted, results.n_flagged, results.n_scored)
 
 
 def deliver_summary(
@@ -119,7 +112,7 @@ def deliver_summary(
     explanations: Sequence[RowExplanation],
     wanted: Delivery,
 ) -> int:
-    """Delivers the results for a table that was read in batches: its highest scores. Returns the exit code."""
+    """Delivers the results for a table on a cluster: its highest scores. Returns the exit code."""
     if wanted.out is not None:
         note(f"the scores of {'flagged' if wanted.only_flagged else 'all'} rows are in {wanted.out}")
     rows = list(zip(summary.labels, summary.positions, summary.ranks, summary.scores, explanations, strict=True))
@@ -192,12 +185,12 @@ def _as_json(
     wanted: Delivery,
     shown: list[tuple[int, RowExplanation]],
 ) -> dict[str, Any]:
-    n_scored = int((~np.isnan(results.rows.scores)).sum())
-    summary = _summary_of(table.name, table.n_rows, n_scored, results.n_flagged, results.view.threshold)
+    counts = results.n_total, results.n_scored, results.n_flagged
+    summary = _summary_of(table.name, *counts, results.view.threshold)
     summary |= {"known": results.n_known, "expected_false_alarms": results.expected_false_alarms}
     if wanted.full:
         summary |= _about(detector)
-    summary["groups"] = [_group(group, full=wanted.full) for group in results.groups]
+    summary["groups"] = [_group(results, group, full=wanted.full) for group in results.groups]
     summary["top"] = [_row(results, row, explanation, full=wanted.full) for row, explanation in shown]
     return summary
 
@@ -227,8 +220,8 @@ def _about(detector: ContextualDetector) -> dict[str, Any]:
     }
 
 
-def _group(group: AnomalyGroup, *, full: bool) -> dict[str, Any]:
-    found = group.to_dict()
+def _group(results: Results, group: AnomalyGroup, *, full: bool) -> dict[str, Any]:
+    found = group.to_dict() | {"positions": [results.position(row) for row in group.positions.tolist()]}
     return found if full else {name: found[name] for name in SHORT_GROUP}
 
 
@@ -236,7 +229,7 @@ def _row(results: Results, row: int, explanation: RowExplanation, *, full: bool)
     number = results.group_of[row]
     place = {
         "row": plain_label(results.label(row)),
-        "position": row,
+        "position": results.position(row),
         "rank_in_file": int(results.rank[row]),
         "group": None if np.isnan(number) else int(number),
     }

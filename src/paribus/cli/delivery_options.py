@@ -9,6 +9,9 @@ from typing import Annotated
 
 import typer
 
+# The minimum number of rows that a report explains with pictures.
+MIN_REPORTED_ROWS = 50
+
 
 class Columns(StrEnum):
     """Which original columns a file of results holds."""

@@ -14,13 +14,13 @@ import numpy as np
 from paribus._common.progress import reporter
 from paribus._common.text import listed, plain
 from paribus.cli.columns import ChosenColumns
-from paribus.cli.delivery import check_whole, columns_of
+from paribus.cli.delivery import columns_of
 from paribus.cli.delivery_options import Columns, Delivery
 from paribus.cli.large import check_fit, is_large, sample_size
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.signals import loading
-from paribus.explain.known import KnownEntry
+from paribus.explain.known import CONFIRMED, KnownEntry
 from paribus.io.reading import ReadTable, TableStream
 from paribus.io.writing import check_format
 from paribus.io.writing.options import WriteOptions
@@ -80,7 +80,7 @@ def fit_table(
     check_parameters(parameters)
     stream: TableStream | None = None
     if asked is None and is_large(source, memory):
-        table, stream = _sample(source.open(chosen.choose, stack), chosen, memory, wanted)
+        table, stream = _sample(source.open(chosen.choose, stack), chosen, memory)
     else:
         table = source.read(chosen.choose)
     if asked is not None:
@@ -101,6 +101,14 @@ def fit_table(
         **parameters,
     )
     labels, heading = row_labels(table, roles.id)
+    if stream is not None and labels is None:
+        # Rows of a sample are known by what they hold, not by their number in the table.
+        numbered = [entry for entry in known if entry.row is not None]
+        known = tuple(entry for entry in known if entry.row is None)
+        if any(entry.status == CONFIRMED for entry in numbered):
+            note(
+                "confirmed rows are not listed again, but the fit may use them: name rows by --id COLUMN to avoid that"
+            )
     with warnings_as_notes():
         detector.fit(table.columns if labels is None else NamedRows(table.columns, labels), known=known)
     if chosen.behavioral is None and not chosen.contexts:
@@ -117,14 +125,10 @@ def _note_behavior(detector: ContextualDetector) -> None:
     note(f"without --behavior, every other numeric column is judged: {listed(shown, 'and')}")
 
 
-def _sample(
-    stream: TableStream, chosen: ChosenColumns, memory: int | None, wanted: Delivery | None
-) -> tuple[ReadTable, TableStream | None]:
+def _sample(stream: TableStream, chosen: ChosenColumns, memory: int | None) -> tuple[ReadTable, TableStream | None]:
     """The rows to fit, and the stream if they are not all."""
     n_rows = sample_size(memory, len(stream.names))
     check_fit(stream.name, min(n_rows, stream.n_rows), len(stream.names))
-    if wanted is not None and stream.n_rows > n_rows:
-        check_whole(wanted, f"{stream.n_rows:,} are too many for it here", f"a table of up to {n_rows:,} rows")
     with loading():
         from paribus.tables.row_sample import sample_rows
         from paribus.tables.streams import TableBatches
@@ -142,7 +146,7 @@ def _sample(
     n_drawn = len(next(iter(columns.values())))
     if not sample.is_complete:
         note(f"{stream.name} has {sample.n_rows:,} rows: the detector is fitted to a sample of {n_drawn:,}")
-    return ReadTable(stream.name, columns, n_drawn), None if sample.is_complete else stream
+    return ReadTable(stream.name, columns, n_drawn, stream.types.found), None if sample.is_complete else stream
 
 
 def _check_method(option: str, parameters: dict[str, Any]) -> None:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from paribus._common.arrays import Positions
 from paribus._common.memory import check_fits, memory_limit
 from paribus._common.progress import reporter
-from paribus.cli.delivery_options import Columns, Delivery
+from paribus._common.scratch import scratch_folder
+from paribus.cli.delivery_options import MIN_REPORTED_ROWS, Delivery
 from paribus.cli.options import Source
-from paribus.explain.finding import Finding, finding_columns
+from paribus.explain.known import KnownEntry
 from paribus.io.reading import TableStream
 from paribus.io.writing import append_columns
 from paribus.io.writing.options import WriteOptions
-from paribus.output.frame import RowScores
-from paribus.output.results import MAX_FINDINGS
+from paribus.io.writing.rows import Append
+from paribus.output.results import Results, ScoredRows
+from paribus.output.streamed import PartsOfResults, RowKeeper, ScoreRanks, StoredScores
 from paribus.tables.rows import unnamed
+from paribus.tables.table import Table
 
 if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
@@ -98,110 +102,94 @@ def _expected_size(path: str) -> float:
     return EXPANSION.get(Path(path).suffix.lower(), TEXT_EXPANSION) * os.path.getsize(path)
 
 
-@dataclass
-class ScoredRows:
-    """A summary of the scores of all rows, and the rows with the highest ones."""
+@dataclass(frozen=True)
+class ScoredStream:
+    """A table that was scored in batches: its highest rows, a sample of the others, and the scores of all in a file."""
 
-    threshold: float
-    n_top: int
-    heading: str
-    n_rows: int = 0
-    n_scored: int = 0
-    n_flagged: int = 0
-    lowest: float = np.inf
-    highest: float = -np.inf
+    detector: ContextualDetector
+    stream: TableStream
+    results: Results
+    """The results for the rows that were kept."""
+    _id: str | None
+    _ranks: ScoreRanks
+    _stored: StoredScores | None
 
-    def __post_init__(self) -> None:
-        self.scores, self.positions = np.zeros(0), np.zeros(0, dtype=np.int64)
-        self.labels: list[Any] = []
-        self.rows: dict[str, Any] = {}
-
-    def add(self, columns: dict[str, Any], total: Any, labels: Any) -> None:
-        """Adds the next rows."""
-        known = total[~np.isnan(total)]
-        self.n_scored += len(known)
-        self.n_flagged += int((known > self.threshold).sum())
-        if known.size:
-            self.lowest, self.highest = min(self.lowest, float(known.min())), max(self.highest, float(known.max()))
-        best = RowScores(total, {}, self.threshold).highest(self.n_top)
-        scores = np.concatenate([self.scores, total[best]])
-        # Of equal scores the first rows come first, as in a table that is scored at once.
-        order = np.argsort(-scores, kind="stable")[: self.n_top]
-        positions = np.concatenate([self.positions, self.n_rows + best])
-        named = [*self.labels, *(labels[row] for row in best)]
-        some = {name: values[best] for name, values in columns.items()}
-        joined = (
-            {name: np.concatenate([self.rows[name], values]) for name, values in some.items()} if self.rows else some
-        )
-        self.scores, self.positions = scores[order], positions[order]
-        self.labels = [named[place] for place in order]
-        self.rows = {name: values[order] for name, values in joined.items()}
-        self.n_rows += len(total)
-
-    @property
-    def ranks(self) -> Any:
-        """The ranks of the highest scores: equal scores share one."""
-        return len(self.scores) - np.searchsorted(self.scores[::-1], self.scores, "right") + 1
+    def write(self, wanted: Delivery, wants_bar: bool) -> None:
+        """Writes the results for all rows, or the flagged ones, to the file of --out; the table is read once more."""
+        assert wanted.out is not None
+        assert self._stored is not None
+        view, n_features = self.detector.view(), len(self.detector.behavioral_features_)
+        parts = PartsOfResults(view, self.results, self._ranks)
+        options = WriteOptions(self.stream.types.found, wanted.out_table)
+        self._stored.rewind()
+        n_done = 0
+        with ExitStack() as stack:
+            tick = stack.enter_context(reporter(wants_bar, self.stream.n_rows, "Writing"))
+            append: Append | None = None
+            for columns in self.stream.batches():
+                labels = _labels(columns, self._id, n_done)
+                scores, kinds, partial = self._stored.read(len(labels), n_features)
+                nothing = np.empty((len(labels), 0))
+                rows = ScoredRows(
+                    table=Table(columns),
+                    context=nothing,
+                    behavior=nothing,
+                    partial=partial,
+                    scores=scores,
+                    p_values=view.p_values(scores),
+                    kinds=None if self.results.rows.kinds is None else kinds,
+                    is_fitted=False,
+                    labels=labels,
+                    heading=self.results.rows.heading,
+                )
+                found = parts.part(rows, n_done).columns(wanted.columns.value, only_flagged=wanted.only_flagged)
+                if append is None:
+                    append = stack.enter_context(append_columns(wanted.out, found, options))
+                append(found)
+                n_done += len(labels)
+                if tick is not None:
+                    tick(n_done)
 
 
 def score_stream(
-    detector: ContextualDetector, stream: TableStream, id: str | None, wanted: Delivery, wants_bar: bool
-) -> ScoredRows:
-    """Scores all rows of a table batch by batch, writes the results, and keeps the rows with the highest scores."""
-    heading = "row" if id is None else "id"
-    found = ScoredRows(detector.threshold_, wanted.top, heading)
-    parts = [f"partial_{name}" for name in detector.behavioral_features_]
-    # Ranks and groups are not among them: they need all rows at once.
-    names = [heading, "score", "p_value", "label", "kind", *finding_columns([], 0), *parts]
-    roles = {*detector.contextual_features_, *detector.view().behavior_columns}
-    kept = [name for name in stream.names if wanted.columns is Columns.ALL or name in roles]
-    original = [] if wanted.columns is Columns.NONE else kept
-    detector.set_params(progress=False)
-    writing = (
-        nullcontext()
-        if wanted.out is None
-        else append_columns(wanted.out, _free_names(names, original), WriteOptions(table=wanted.out_table))
-    )
-    n_explained = 0
-    with writing as append, reporter(wants_bar, stream.n_rows, "Scoring") as tick:
-        for columns in stream.batches():
-            results = detector.score_batch(columns)
-            labels = np.arange(found.n_rows, found.n_rows + len(results["score"]))
-            if id is not None:
-                own = [
-                    unnamed(int(row), ()) if each is None else each
-                    for row, each in zip(labels, columns[id], strict=True)
-                ]
-                labels = np.array(own, dtype=object)
-            found.add(columns, results["score"], labels)
-            if append is not None:
-                is_flagged = results["label"] == "anomaly"
-                flagged = np.flatnonzero(is_flagged)[: MAX_FINDINGS - n_explained]
-                n_explained += len(flagged)
-                results = {**results, **_findings(detector, columns, flagged, len(is_flagged))}
-                rows = [labels, *(results[name] for name in names[1:]), *(columns[name] for name in original)]
-                keep = is_flagged if wanted.only_flagged else slice(None)
-                append({name: each[keep] for name, each in zip(_free_names(names, original), rows, strict=True)})
-            if tick is not None:
-                tick(found.n_rows)
-    return found
+    detector: ContextualDetector,
+    stream: TableStream,
+    id: str | None,
+    wanted: Delivery,
+    known: Sequence[KnownEntry],
+    wants_bar: bool,
+    stack: ExitStack,
+) -> ScoredStream:
+    """Scores all rows of a table batch by batch, and keeps those with the highest scores. `stack` ends with the files.
 
-
-def _findings(detector: ContextualDetector, columns: dict[str, Any], flagged: Positions, n_rows: int) -> dict[str, Any]:
-    """The sentence and the leading value of each flagged row of a batch; empty for the others."""
-    findings = []
-    if len(flagged):
-        rows = {name: values[flagged] for name, values in columns.items()}
-        explanations = detector.explain_all(len(flagged), rows=rows)
-        findings = [Finding.of(each, int(flagged[int(str(each.row))])) for each in explanations]
-    return finding_columns(findings, n_rows)
-
-
-def _free_names(results: list[str], original: list[str]) -> list[str]:
-    """The names of results, and then those of original columns, which come first where both have the same.
-
-    >>> _free_names(["row", "score"], ["Score", "month"])
-    ['row', 'score (paribus)', 'Score', 'month']
+    What is stored of the other rows is beside the file that it goes to, where there must be room anyway.
     """
-    taken = {name.casefold() for name in original}
-    return [*(name if name.casefold() not in taken else f"{name} (paribus)" for name in results), *original]
+    heading = "row" if id is None else "id"
+    beside = None if wanted.out is None else wanted.out.resolve().parent
+    folder = stack.enter_context(scratch_folder(beside))
+    ranks = ScoreRanks(folder / "ranks")
+    stored = None if wanted.out is None else stack.enter_context(closing(StoredScores(folder / "scores")))
+    keeper = RowKeeper(detector.threshold_, max(wanted.top, MIN_REPORTED_ROWS), known)
+    detector.set_params(progress=False)
+    with reporter(wants_bar, stream.n_rows, "Scoring") as tick:
+        for columns in stream.batches():
+            rows = detector.scored_rows(columns, labels=_labels(columns, id, keeper.n_rows), heading=heading)
+            keeper.add(rows)
+            ranks.add(rows.scores)
+            if stored is not None:
+                stored.add(rows)
+            if tick is not None:
+                tick(keeper.n_rows)
+    results = detector.results_of(keeper.finish(ranks), known)
+    return ScoredStream(detector, stream, results, id, ranks, stored)
+
+
+def _labels(columns: dict[str, Any], id: str | None, first: int) -> npt.NDArray[Any]:
+    """The names of some rows, the first of which has this position in the table."""
+    positions = first + np.arange(len(next(iter(columns.values()))))
+    if id is None:
+        return positions
+    labels: npt.NDArray[Any] = columns[id].copy()
+    for place in np.flatnonzero(np.array([label is None for label in labels], dtype=bool)):
+        labels[place] = unnamed(int(positions[place]), ())
+    return labels

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus.cli.large import ScoredRows
 from paribus.output.results import Results
 
 
@@ -34,34 +33,17 @@ class Summary:
 
     @classmethod
     def of(cls, results: Results) -> Summary:
-        """Of a table in memory, without its highest rows."""
-        scores = results.rows.scores
+        """Of results, without the highest rows."""
+        scores, whole = results.rows.scores, results.rows.whole
         known = scores[~np.isnan(scores)]
+        lowest = float(known.min()) if known.size else np.nan
         return cls(
             results.rows.heading,
-            len(scores),
-            len(known),
-            int(results.is_above.sum()),
+            results.n_total,
+            results.n_scored,
+            results.n_above,
             results.view.threshold,
             results.expected_false_alarms,
-            float(known.min()) if known.size else np.nan,
+            lowest if whole is None or whole.lowest is None else whole.lowest,
             float(known.max()) if known.size else np.nan,
-        )
-
-    @classmethod
-    def of_stream(cls, found: ScoredRows, expected: float) -> Summary:
-        """Of a table that was read in batches; `expected` is the expected share of flagged rows among ordinary ones."""
-        return cls(
-            found.heading,
-            found.n_rows,
-            found.n_scored,
-            found.n_flagged,
-            found.threshold,
-            expected * found.n_scored,
-            found.lowest,
-            found.highest,
-            found.labels,
-            found.positions,
-            found.ranks,
-            found.scores,
         )

@@ -380,7 +380,9 @@ def results_of(detector: ContextualDetector, found: HighestRows, id_column: str 
     }
     assert list(joined) == names
     n_ordinary = found.n_scored - found.n_flagged
-    whole = WholeTable(found.n_rows, found.n_scored, found.n_flagged, max(1.0, n_ordinary / max(len(ordinary), 1)))
+    stands_for = max(1.0, n_ordinary / max(len(ordinary), 1))
+    weights = np.append(np.ones(len(labels)), np.full(len(ordinary), stands_for))
+    whole = WholeTable(found.n_rows, found.n_scored, found.n_flagged, weights)
     own = np.arange(len(labels)).astype(object) if id_column is None else labels
     unnamed = np.array([f"fitted row {row}" for row in ordinary], dtype=object)
     return detector.results(joined, labels=np.concatenate([own, unnamed]), whole=whole)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Positions
+from paribus._common.scratch import scratch_folder
 from paribus._common.validation import check_whole_number
 from paribus.detectors.batches import each_batch
 from paribus.detectors.estimator import require_fitted
@@ -17,10 +19,11 @@ from paribus.detectors.scoring import ScoringDetector
 from paribus.explain.build import explain_rows
 from paribus.explain.finding import N_FEATURES
 from paribus.explain.group import AnomalyGroup, plain_label
-from paribus.explain.known import KnownLike, read_known, usable_rules
+from paribus.explain.known import KnownEntry, KnownLike, read_known, usable_rules
 from paribus.explain.view import highest
 from paribus.methods.interface import RowBatch
-from paribus.output.results import Results, ScoredRows, WholeTable
+from paribus.output.results import MAX_FINDINGS, Results, ScoredRows, WholeTable
+from paribus.output.streamed import RowKeeper, ScoreRanks
 from paribus.tables.joining import join_tables
 from paribus.tables.rows import as_one_row
 from paribus.tables.streams import TableBatches, find_batches
@@ -124,7 +127,8 @@ class ExplainingDetector(ScoringDetector):
         Parameters
         ----------
         rows : table, optional
-            New rows to score and group, instead of the fitted ones.
+            New rows to score and group, instead of the fitted ones. Of a table that is read in batches and has more
+            than 131,072 rows, the 10,000 highest scores at most are grouped, among a sample of the others.
 
         Returns
         -------
@@ -141,7 +145,13 @@ class ExplainingDetector(ScoringDetector):
         >>> print(detector.groups()[0].rule)
         wind is 0.0 where ... is usual, for any month, elevation and zone
         """
-        return self.results(rows).groups
+        found = self.results(rows)
+        if found.rows.whole is None:
+            return found.groups
+        return [
+            replace(group, positions=np.array([found.position(row) for row in group.positions.tolist()]))
+            for group in found.groups
+        ]
 
     def results(
         self,
@@ -197,24 +207,112 @@ class ExplainingDetector(ScoringDetector):
                 fitted.table.original.labels() if labels is None else labels,
                 heading,
             )
+        elif (batches := find_batches(rows, once=True)) is not None:
+            return self._results_of_batches(batches, entries, heading)
         else:
-            table = self._read(rows)
-            judged = self._judge(table)
-            scores = self.method.total(judged.partial)
-            p_values = self.method.p_values(scores, self.anomaly_scores_)
-            own = table.labels() if labels is None else labels
-            names = [table.name(place) for place in range(table.n_columns)]
-            by_label = () if own is None else (entry for entry in self._known if entry.row is not None)
-            entries = (*entries, *by_label, *usable_rules(self._known, names))
-            scored = ScoredRows(
-                table, *self._encode(table), judged.partial, scores, p_values, judged.kinds, False, own, heading, whole
-            )
-        return Results(
-            self.view(),
-            scored,
-            lambda chosen: self._explain_some(scored, chosen, N_FEATURES),
-            entries,
-        )
+            scored = replace(self.scored_rows(rows, labels=labels, heading=heading), whole=whole)
+            entries = self.known_entries(scored, entries)
+        return self.results_of(scored, entries)
+
+    def scored_rows(self, rows: Any, *, labels: npt.NDArray[Any] | None = None, heading: str = "row") -> ScoredRows:
+        """Scores new rows.
+
+        Parameters
+        ----------
+        rows : table
+            Rows with the columns of the fitted table.
+        labels : array, optional
+            The labels of the rows; by default those of a pandas index, or positions.
+        heading : str
+            The name of the column of labels.
+
+        Returns
+        -------
+        ScoredRows
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> bool((detector.scored_rows(cities.table).scores == detector.anomaly_scores_).all())
+        True
+        """
+        table = self._read(rows)
+        context, behavior = self._encode(table)
+        judged = self._judge_encoded(context, behavior)
+        scores = self.method.total(judged.partial)
+        p_values = self.method.p_values(scores, self.anomaly_scores_)
+        own = table.labels() if labels is None else labels
+        return ScoredRows(table, context, behavior, judged.partial, scores, p_values, judged.kinds, False, own, heading)
+
+    def results_of(self, scored: ScoredRows, known: Sequence[KnownEntry] = ()) -> Results:
+        """Gives the results for rows that have been scored.
+
+        Parameters
+        ----------
+        scored : ScoredRows
+            The rows and their scores.
+        known : sequence of KnownEntry
+            What is known about them.
+
+        Returns
+        -------
+        Results
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> detector.results_of(detector.scored_rows(cities.table)).n_rows
+        16
+        """
+        return Results(self.view(), scored, lambda chosen: self._explain_some(scored, chosen, N_FEATURES), known)
+
+    def known_entries(self, scored: ScoredRows, known: Sequence[KnownEntry] = ()) -> tuple[KnownEntry, ...]:
+        """Lists what is known about new rows, and of what was known at the fit what applies to them.
+
+        Parameters
+        ----------
+        scored : ScoredRows
+            The rows.
+        known : sequence of KnownEntry
+            What is known about them.
+
+        Returns
+        -------
+        tuple of KnownEntry
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Latitude", "Season"], ["Rain", "Wind"], n_trees=10).fit(cities.table)
+        >>> detector.known_entries(detector.scored_rows(cities.table))
+        ()
+        """
+        table = scored.table
+        names = [table.name(place) for place in range(table.n_columns)]
+        by_label = () if scored.labels is None else (entry for entry in self._known if entry.row is not None)
+        return (*known, *by_label, *usable_rules(self._known, names))
+
+    def _results_of_batches(self, batches: TableBatches, known: Sequence[KnownEntry], heading: str) -> Results:
+        """The results for a table that is not in memory: its highest rows, and a sample of the others."""
+        keeper: RowKeeper | None = None
+        entries: tuple[KnownEntry, ...] = ()
+        with scratch_folder() as folder:
+            ranks = ScoreRanks(folder / "scores")
+            for batch in each_batch(self, batches, "Scoring"):
+                scored = self.scored_rows(batch, heading=heading)
+                if keeper is None:
+                    entries = self.known_entries(scored, known)
+                    keeper = RowKeeper(self.threshold_, MAX_FINDINGS, entries)
+                keeper.add(scored)
+                ranks.add(scored.scores)
+            if keeper is None:
+                raise ValueError("the table has no batches of rows")
+            return self.results_of(keeper.finish(ranks), entries)
 
     def _sentences(self, table: Table, rows: Positions) -> npt.NDArray[np.object_]:
         found = np.full(table.n_rows, None, dtype=object)

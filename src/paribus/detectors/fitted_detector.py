@@ -324,7 +324,10 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             yield RowBatch(context, behavior, fitted, self._n_threads(), tick)
 
     def _judge(self, table: Table) -> Judged:
-        with self._batch(table, "Scoring") as batch:
+        return self._judge_encoded(*self._encode(table))
+
+    def _judge_encoded(self, context: Floats, behavior: Floats) -> Judged:
+        with self._encoded_batch(context, behavior, "Scoring") as batch:
             self._n_outside += int(self._fitted.table.encoding.is_outside(batch.context).sum())
             return self._get_method().judge(batch)
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from paribus._common.atomic_files import AnyPath, atomic_write, check_writable
 from paribus._common.validation import check_whole_number
 from paribus.detectors.estimator import require_fitted
@@ -13,7 +15,9 @@ from paribus.detectors.teaching import TeachingDetector
 from paribus.explain.explanation import RowExplanation
 from paribus.output.report.names import RowNames
 from paribus.output.results import COLUMNS, Columns, Results
-from paribus.tables.table import ColumnKey
+from paribus.tables.joining import join_tables
+from paribus.tables.streams import find_batches
+from paribus.tables.table import ColumnKey, Table
 
 
 class ReportingDetector(TeachingDetector):
@@ -61,6 +65,10 @@ class ReportingDetector(TeachingDetector):
         chosen: Columns = ("all" if columns else "none") if isinstance(columns, bool) else columns
         if chosen not in COLUMNS:
             raise ValueError(f"columns is {columns!r}: it must be one of {', '.join(COLUMNS)}")
+        if (batches := find_batches(rows, once=True)) is not None:
+            # The result has a line for each row, so the rows are brought into memory as well.
+            pieces = [Table(batch) for batch in batches.batches()]
+            rows = join_tables([piece.take(np.arange(piece.n_rows)) for piece in pieces])
         results = self.results(rows)
         found = results.columns(chosen, only_flagged=only_flagged, sentences=sentences)
         return results.rows.table.new(found)
@@ -111,7 +119,7 @@ class ReportingDetector(TeachingDetector):
         check_whole_number("n_rows", n_rows, 1)
         target = check_writable(path)
         results = self.results(rows)
-        names = RowNames(results.rows.table, id_column)
+        names = RowNames(results.rows.table, id_column, results.rows.labels)
         chosen = results.highest(n_rows)
         explanations = list(results.explain(chosen)) if chosen.size else []
         self.write_report(target, explanations, results=results, title=title, names=names)

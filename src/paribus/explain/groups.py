@@ -64,8 +64,8 @@ class GroupedTable:
     times: Floats | None
     """The time of each row; None if the table has no timestamps."""
     time_format: ColumnFormat | None
-    stands_for: float = 1.0
-    """The number of rows that each row stands for, where rows that are not flagged are a sample."""
+    weights: Floats = field(repr=False)
+    """The number of rows that each row stands for: more than 1 in a sample."""
 
     def label(self, row: int) -> Any:
         """The label of a row, or its position."""
@@ -111,9 +111,9 @@ class _Search:
                 counts = Counter(values.tolist())
                 typical = float(np.median(list(counts.values()))) if counts else 1.0
                 for value, count in counts.items():
-                    if count < MIN_ROWS or count < MIN_VALUE_SHARE * int((column == value).sum()):
+                    if count < MIN_ROWS or count < MIN_VALUE_SHARE * self._count(column == value):
                         continue
-                    by_ties = tie_chance(column, value, len(values))
+                    by_ties = tie_chance(column, value, len(values), self._table.weights)
                     if count >= MIN_VALUE_EXCESS * typical or by_ties <= MAX_P:
                         candidates.append((-count, feature, sign, value, by_ties))
         groups = []
@@ -144,6 +144,10 @@ class _Search:
                 ways.pop(most)
         return groups
 
+    def _count(self, rows: Flags) -> int:
+        """The number of rows that these stand for."""
+        return round(float(self._table.weights[rows].sum()))
+
     def _circumstances(self, members: Positions) -> tuple[Circumstance, ...]:
         """Conditions under which the rows are far more frequent than elsewhere, the strongest first."""
         from scipy.stats import binom
@@ -152,7 +156,7 @@ class _Search:
         chosen: list[Circumstance] = []
         is_inside = ~np.isnan(table.p_values)
         while len(chosen) < MAX_CONDITIONS:
-            n_inside, n_members = int(is_inside.sum()), len(members)
+            n_inside, n_members = self._count(is_inside), len(members)
             best: tuple[float, int, Circumstance] | None = None
             for place, bins in enumerate(self._bins):
                 if any(each.column is table.columns[place] for each in chosen):
@@ -161,7 +165,7 @@ class _Search:
                     k = int(condition.holds(table.context[self._rows[members], place]).sum())
                     if k < MIN_ROWS or k == n_inside:
                         continue
-                    n = int((condition.holds(table.context[:, place]) & is_inside).sum())
+                    n = self._count(condition.holds(table.context[:, place]) & is_inside)
                     if n == n_inside or k / n < MIN_RISE * (n_members - k + 1) / max(n_inside - n, 1):
                         continue
                     # The log-probability of at least this many, if the rows were spread evenly.
@@ -198,7 +202,7 @@ class _Search:
             return None
         table = self._table
         is_inside = self._hold(conditions, slice(None)) & ~np.isnan(table.p_values)
-        n_inside = int(is_inside.sum() * table.stands_for)
+        n_inside = self._count(is_inside)
         p_value = min(chance(self._p[members], n_inside, n_tries), other_p_value)
         if p_value > MAX_P:
             return None
@@ -207,7 +211,7 @@ class _Search:
         values = table.behavior[rows, feature]
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         if direction == "equal":
-            n_matching = int((is_inside & (table.behavior[:, feature] == low)).sum())
+            n_matching = self._count(is_inside & (table.behavior[:, feature] == low))
         else:
             n_matching = int(self._hold(conditions, self._rows).sum())
         sign = self._off[members[0], feature]
@@ -236,7 +240,7 @@ class _Search:
             labels=tuple(table.label(int(row)) for row in rows[order]),
             n_matching=n_matching,
             coverage=len(members) / n_alike,
-            expected=float(is_inside.sum() * np.median(self._p[members])) if p_value < other_p_value else 0.0,
+            expected=float(n_inside * np.median(self._p[members])) if p_value < other_p_value else 0.0,
             p_value=p_value,
             first=first,
             last=last,
@@ -276,10 +280,11 @@ def chance(p_values: Floats, n_rows: int, n_tries: int) -> float:
     return min(1.0, lowest * len(numbers) * n_tries)
 
 
-def tie_chance(column: Floats, value: float, n_rows: int) -> float:
+def tie_chance(column: Floats, value: float, n_rows: int, weights: Floats | None = None) -> float:
     """The probability that as many of `n_rows` rows share a value by chance, if it lies apart from all others; else 1.
 
-    Values next to others, such as the highest counts, are frequent among flagged rows anyway.
+    Values next to others, such as the highest counts, are frequent among flagged rows anyway. `weights` are the numbers
+    of rows that values stand for.
 
     >>> column = np.append(np.linspace(0, 1, 1000), [-99.0] * 4)
     >>> tie_chance(column, -99.0, 6) < 1e-6, tie_chance(column, 1.0, 6)
@@ -287,9 +292,11 @@ def tie_chance(column: Floats, value: float, n_rows: int) -> float:
     """
     from scipy.stats import binom
 
-    known, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    is_there = ~np.isnan(column)
+    known, places = np.unique(column[is_there], return_inverse=True)
+    counts = np.bincount(places, None if weights is None else weights[is_there], minlength=len(known))
     is_own = known == value
-    count, others = int(counts[is_own].sum()), known[~is_own]
+    count, others = round(float(counts[is_own].sum())), known[~is_own]
     if count < MIN_ROWS or len(others) < MIN_ROWS:
         return 1.0
     if np.abs(others - value).min() < MIN_GAP * np.median(np.diff(others)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -19,6 +19,7 @@ from paribus.explain.known import KnownEntry, Marks, mark
 from paribus.explain.view import FittedView, highest
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
+from paribus.tables.joining import join_tables
 from paribus.tables.table import Table
 
 Columns: TypeAlias = Literal["none", "roles", "all"]
@@ -34,13 +35,24 @@ Explain: TypeAlias = Callable[[Positions], Sequence[RowExplanation]]
 
 @dataclass(frozen=True)
 class WholeTable:
-    """A table on a cluster, of which all flagged rows are here, and a sample of the others."""
+    """A table that is not in memory: its rows with the highest scores are here, and a sample of the others."""
 
     n_rows: int
     n_scored: int
-    n_flagged: int
-    stands_for: float
-    """The number of rows of the table that each row of the sample stands for."""
+    n_above: int
+    """The number of rows above the threshold, known or not."""
+    weights: Floats = field(repr=False)
+    """The number of rows of the table that each row here stands for."""
+    n_known_elsewhere: int = 0
+    """The number of rows above the threshold that are known and not here."""
+    positions: Positions | None = field(default=None, repr=False)
+    """The position of each row in the table; None if the table has no order."""
+    ranks: Floats | None = field(default=None, repr=False)
+    """The rank of each row in the table; None if those above it are all here."""
+    n_missing: int | None = None
+    """The number of missing values in columns with a role; None if nobody has counted them."""
+    lowest: float | None = None
+    """The lowest score; None if nobody has looked for it."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,41 @@ class ScoredRows:
     """The name of the column of labels."""
     whole: WholeTable | None = None
     """The table that these rows are a part of; None if they are all there are."""
+
+    def taken(self, rows: Positions) -> ScoredRows:
+        """Some of the rows."""
+        return replace(
+            self,
+            table=Table(self.table.take(rows)),
+            context=self.context[rows],
+            behavior=self.behavior[rows],
+            partial=self.partial[rows],
+            scores=self.scores[rows],
+            p_values=self.p_values[rows],
+            kinds=None if self.kinds is None else self.kinds[rows],
+            labels=None if self.labels is None else self.labels[rows],
+        )
+
+    @staticmethod
+    def joined(parts: Sequence[ScoredRows]) -> ScoredRows:
+        """The rows of several parts of a table, one below the other; parts have labels, or none has."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def join(get: Callable[[ScoredRows], Any]) -> Any:
+            return None if get(parts[0]) is None else np.concatenate([get(part) for part in parts])
+
+        return replace(
+            parts[0],
+            table=Table(join_tables([part.table.take(np.arange(part.table.n_rows)) for part in parts])),
+            context=join(lambda part: part.context),
+            behavior=join(lambda part: part.behavior),
+            partial=join(lambda part: part.partial),
+            scores=join(lambda part: part.scores),
+            p_values=join(lambda part: part.p_values),
+            kinds=join(lambda part: part.kinds),
+            labels=join(lambda part: part.labels),
+        )
 
 
 class Results:
@@ -116,14 +163,30 @@ class Results:
         return self.is_above & ~self.marks.is_known
 
     @property
-    def n_flagged(self) -> int:
-        """The number of rows above the threshold that are not known."""
-        return int(self.is_flagged.sum())
+    def n_total(self) -> int:
+        """The number of rows of the table, of which there may be only some here."""
+        return self.n_rows if self.rows.whole is None else self.rows.whole.n_rows
+
+    @property
+    def n_scored(self) -> int:
+        """The number of rows of the table that have a score."""
+        return int((~np.isnan(self.rows.scores)).sum()) if self.rows.whole is None else self.rows.whole.n_scored
+
+    @property
+    def n_above(self) -> int:
+        """The number of rows of the table above the threshold, known or not."""
+        return int(self.is_above.sum()) if self.rows.whole is None else self.rows.whole.n_above
 
     @property
     def n_known(self) -> int:
-        """The number of rows above the threshold that are known."""
-        return int((self.is_above & self.marks.is_known).sum())
+        """The number of rows of the table above the threshold that are known."""
+        n_here = int((self.is_above & self.marks.is_known).sum())
+        return n_here if self.rows.whole is None else n_here + self.rows.whole.n_known_elsewhere
+
+    @property
+    def n_flagged(self) -> int:
+        """The number of rows of the table above the threshold that are not known."""
+        return self.n_above - self.n_known
 
     @property
     def has_known(self) -> bool:
@@ -138,18 +201,14 @@ class Results:
     @property
     def expected_false_alarms(self) -> float:
         """The number of rows that would be flagged by chance, if all were ordinary."""
-        whole = self.rows.whole
-        n_scored = int((~np.isnan(self.rows.scores)).sum()) if whole is None else whole.n_scored
-        return self._flagged_share * n_scored
-
-    @property
-    def _flagged_share(self) -> float:
-        return float(self.view.p_values(np.array([self.view.threshold]))[0])
+        return float(self.view.p_values(np.array([self.view.threshold]))[0]) * self.n_scored
 
     @cached_property
     def rank(self) -> Floats:
         """The rank of each row: 1 is the highest score, equal scores share a rank; NaN for a row without a score."""
-        scores = self.rows.scores
+        scores, whole = self.rows.scores, self.rows.whole
+        if whole is not None and whole.ranks is not None:
+            return whole.ranks
         known = np.sort(scores[~np.isnan(scores)])
         rank = (len(known) - np.searchsorted(known, scores, "right") + 1).astype(np.float64)
         rank[np.isnan(scores)] = np.nan
@@ -170,6 +229,11 @@ class Results:
     def label(self, row: int) -> Any:
         """The label of a row, or its position."""
         return row if self.rows.labels is None else self.rows.labels[row]
+
+    def position(self, row: int) -> int:
+        """The position of a row in the table, of which there may be only some rows here."""
+        whole = self.rows.whole
+        return row if whole is None or whole.positions is None else int(whole.positions[row])
 
     def name(self, row: int) -> str:
         """The label of a row as text."""
@@ -201,7 +265,7 @@ class Results:
             labels=rows.labels,
             times=None if time is None else rows.table.numbers(time),
             time_format=None if time is None else ColumnFormat.fit(rows.table, time, rows.table.numbers(time)),
-            stands_for=1.0 if rows.whole is None else rows.whole.stands_for,
+            weights=np.ones(self.n_rows) if rows.whole is None else rows.whole.weights,
         )
         return find_groups([each for each in self.findings if self.is_flagged[each.position]], table)
 

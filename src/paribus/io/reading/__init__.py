@@ -19,11 +19,6 @@ from __future__ import annotations
 import os
 import re
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from paribus.io.reading import delimited, json_lines, parquet
 from paribus.io.reading.columns import typed
@@ -31,7 +26,8 @@ from paribus.io.reading.folder import stream_folder
 from paribus.io.reading.limits import Limits, parse_limits
 from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, all_columns
 from paribus.io.reading.source import open_source
-from paribus.io.reading.table_stream import TableStream, typed_stream
+from paribus.io.reading.source_types import SourceTypes
+from paribus.io.reading.table_stream import ReadTable, TableStream, typed_stream
 from paribus.io.reading.text import TextOptions
 
 __all__ = [
@@ -53,19 +49,6 @@ file."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+._-]*://")
 _REMOTE = re.compile(r"(https?|ftps?|s3[an]?|gs|gcs|az|abfss?|hdfs|file)://", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class ReadTable:
-    """A table that was read from a file or a database."""
-
-    name: str
-    """The name of the table in messages."""
-    columns: dict[str, npt.NDArray[Any]]
-    """Numbers and timestamps as numpy arrays; text and booleans as arrays of objects, None where one is missing."""
-    n_rows: int
-    types: dict[str, str] = field(default_factory=dict)
-    """The types of columns in the source that their arrays do not show, such as DATE, as DuckDB calls them."""
 
 
 def read(
@@ -99,26 +82,15 @@ def read(
     text = text or TextOptions()
     with ExitStack() as stack:
         if os.path.isdir(source):
-            return _gathered(open_stream(source, stack, choose, sql=sql, text=text, note=note))
+            return open_stream(source, stack, choose, sql=sql, text=text, note=note).read()
         raw = _read_raw(source, choose, sql, text, stack, note)
         # Column by column, so that only one column is in memory twice.
         columns = {name: typed(raw, name, text, note) for name in raw.names}
     if raw.n_rows == 0:
         raise ValueError(f"{raw.source}: there are no rows")
-    types = {name: _evident_type(values) for name, values in columns.items()} if raw.types is None else raw.types
-    return ReadTable(raw.source, columns, raw.n_rows, {name: kind for name, kind in types.items() if kind})
-
-
-def _evident_type(values: npt.NDArray[Any]) -> str:
-    """The type of a column that was text in its source, if it is narrower than that of its array; else empty."""
-    if values.dtype.kind == "f":
-        known = values[~np.isnan(values)]
-        is_whole = known.size > 0 and bool((np.abs(known) < 2**53).all()) and bool((known == np.floor(known)).all())
-        return "BIGINT" if is_whole else ""
-    if values.dtype.kind == "M":
-        known = values[~np.isnat(values)]
-        return "DATE" if bool((known == known.astype("M8[D]")).all()) else ""
-    return ""
+    types = SourceTypes()
+    types.add(columns, raw.types)
+    return ReadTable(raw.source, columns, raw.n_rows, types.found)
 
 
 def open_stream(
@@ -169,13 +141,6 @@ def _open_file(source: str, text: TextOptions, stack: ExitStack, note: Note) -> 
     chosen = next(each for each in FORMATS if each.recognizes(opened.head, opened.name))
     found: RawStream = chosen.stream(opened, text, note, stack)
     return found
-
-
-def _gathered(stream: TableStream) -> ReadTable:
-    """A stream as one table."""
-    batches = list(stream.batches())
-    columns = {name: np.concatenate([batch[name] for batch in batches]) for name in stream.names}
-    return ReadTable(stream.name, columns, stream.n_rows)
 
 
 def _read_raw(

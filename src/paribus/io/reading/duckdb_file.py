@@ -47,7 +47,8 @@ def stream_duckdb(address: str, sql: str | None, limits: Limits) -> RawStream:
             # A table and a query give their rows in the order of the file, or in the order that the query specifies.
             with _opened(name, file, sql) as relation:
                 columns = fetch(name, relation.limit(BATCH_SIZE, offset=begin), kept, places, limits)
-            yield RawTable(name, kept, columns, wanted, None, first_row=begin)
+                types = {names[place]: str(relation.types[place]) for place in places}
+            yield RawTable(name, kept, columns, wanted, None, first_row=begin, types=types)
 
     return RawStream(name, names, batches, n_rows=n_rows)
 

@@ -75,7 +75,8 @@ def stream(source: Source, text: TextOptions, note: Note, stack: ExitStack) -> R
                 some = relation.filter(number.between(duckdb.ConstantExpression(begin), duckdb.ConstantExpression(end)))
                 work = partial(fetch, source.name, some, kept, places, text.limits)
                 columns = interruptible(connection, work)
-            yield RawTable(source.name, kept, columns, wanted, None, first_row=begin)
+                types = {names[place]: str(relation.types[place]) for place in places}
+            yield RawTable(source.name, kept, columns, wanted, None, first_row=begin, types=types)
 
     return RawStream(source.name, names, batches, n_rows=n_rows)
 

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from paribus.io.reading.columns import As, Cells, Facts, convert, decide, is_typed, look_at, usable
 from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, pick
+from paribus.io.reading.source_types import SourceTypes
 from paribus.io.reading.text import TextOptions
 
 Columns = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ReadTable:
+    """A table that was read from a file or a database."""
+
+    name: str
+    """The name of the table in messages."""
+    columns: dict[str, npt.NDArray[Any]]
+    """Numbers and timestamps as numpy arrays; text and booleans as arrays of objects, None where one is missing."""
+    n_rows: int
+    types: dict[str, str] = field(default_factory=dict)
+    """The types of columns in the source that their arrays do not show, such as DATE, as DuckDB calls them."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +45,8 @@ class TableStream:
     """Of the columns to which the source itself gives no type."""
     _missing: frozenset[str]
     _change: Callable[[Columns], Columns] = lambda columns: columns
+    types: SourceTypes = field(default_factory=SourceTypes)
+    """The types of columns in the source, once all batches have been read."""
 
     def batches(self) -> Iterator[Columns]:
         """Reads the table from its start, in order. Raises an error if the table has changed."""
@@ -38,12 +55,21 @@ class TableStream:
             n_rows += raw.n_rows
             if n_rows > self.n_rows:
                 break
-            yield self._change({name: self._typed(raw, name) for name in self.names})
+            given = raw.types
+            columns = {name: self._typed(raw, name) for name in self.names}
+            self.types.add(columns, given)
+            yield self._change(columns)
         if n_rows != self.n_rows:
             raise ValueError(
                 f"{self.name}: it changed while it was read: there are {n_rows:,} rows instead of {self.n_rows:,}: "
                 "read it again when it does not change"
             )
+
+    def read(self) -> ReadTable:
+        """Reads all rows into memory."""
+        batches = list(self.batches())
+        columns = {name: np.concatenate([batch.pop(name) for batch in batches]) for name in self.names}
+        return ReadTable(self.name, columns, self.n_rows, self.types.found)
 
     def mapped(self, change: Callable[[Columns], Columns]) -> TableStream:
         """The same table with each batch changed."""

@@ -74,7 +74,8 @@ def make_page(
     """
     view = results.view
     style, script = Markup(_template("report.css").render(palette=palette)), Markup(_template("report.js").render())
-    scores = results.rows.scores[~np.isnan(results.rows.scores)]
+    is_scored, whole = ~np.isnan(results.rows.scores), results.rows.whole
+    weights = None if whole is None else whole.weights[is_scored]
     findings = {each.position: each for each in results.findings if results.is_flagged[each.position]}
     findings |= {row: Finding.of(each, row) for row, each in explained.items() if row not in findings}
     leading = [view.behavior_place(each.leading.name) for each in findings.values()]
@@ -91,7 +92,7 @@ def make_page(
         "summary": summary,
         "source": view.citation,
         "heading": names.heading,
-        "histogram": score_histogram(scores, view.threshold),
+        "histogram": score_histogram(results.rows.scores[is_scored], view.threshold, weights),
         "timeline": _timeline(results),
         "coverage": [(plain(name), share) for name, share in measure_coverage(view).items()],
         "groups": results.groups,

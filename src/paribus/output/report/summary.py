@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paribus._common.statistics import weighted_quantiles
 from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.output.results import MAX_FINDINGS, Results
 from paribus.tables.column import Kind
@@ -110,17 +111,17 @@ def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence
     """Summarizes the rows and what they are compared with. `leading` are the leading features of the listed rows."""
     view = results.view
     scores = results.rows.scores[~np.isnan(results.rows.scores)]
-    n_rows, n_scored = results.n_rows, len(scores)
-    n_flagged = results.n_flagged
-    if (whole := results.rows.whole) is not None:
-        n_rows, n_scored, n_flagged = whole.n_rows, whole.n_scored, whole.n_flagged
+    n_scored, n_flagged, whole = results.n_scored, results.n_flagged, results.rows.whole
     leads = Counter(leading)
     names = [plain(name, MAX_NAME_LENGTH) for name in view.behavior_names]
-    n_missing = int(np.isnan(results.rows.context).sum() + np.isnan(results.rows.behavior).sum())
+    if whole is None or whole.n_missing is None:
+        n_missing = int(np.isnan(results.rows.context).sum() + np.isnan(results.rows.behavior).sum())
+    else:
+        n_missing = whole.n_missing
     n_neighbors = view.n_reference if "n_neighbors" in parameters else None
     known = {} if n_neighbors is None else {"n_neighbors": n_neighbors}
     return Summary(
-        n_rows=n_rows,
+        n_rows=results.n_total,
         n_fitted=view.store.n_rows,
         is_new=not results.rows.is_fitted,
         n_scored=n_scored,
@@ -132,9 +133,9 @@ def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence
         n_flagged=n_flagged,
         flagged_share=_share(n_flagged, n_scored),
         threshold=view.threshold,
-        lowest=float(scores.min()),
+        lowest=float(scores.min()) if whole is None or whole.lowest is None else whole.lowest,
         highest=float(scores.max()),
-        median=float(np.median(scores)),
+        median=_median(results),
         is_automatic=parameters["contamination"] == "auto" and results.rows.is_fitted,
         seconds=_duration(view.seconds),
         # Columns without values play no part in the comparison, and there may be no others.
@@ -153,6 +154,15 @@ def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence
         leading=tuple((place, names[place], count) for place, count in sorted(leads.items())),
         left_out=tuple(_left_out(results)),
     )
+
+
+def _median(results: Results) -> float:
+    """The median of the scores, as a sample of them tells if only some rows are here."""
+    scores, whole = results.rows.scores, results.rows.whole
+    is_scored = ~np.isnan(scores)
+    if whole is None:
+        return float(np.median(scores[is_scored]))
+    return weighted_quantiles(scores[is_scored], whole.weights[is_scored], (0.5,))[0]
 
 
 def _left_out(results: Results) -> list[str]:
@@ -175,7 +185,7 @@ def _left_out(results: Results) -> list[str]:
         notes.append(
             f"Behavioral columns that are always the same, so that nothing in them is unusual: {_words(constant)}."
         )
-    if n_unscored := int(np.isnan(results.rows.scores).sum()):
+    if n_unscored := results.n_total - results.n_scored:
         notes.append(f"{counted(n_unscored, 'row')} without a score, for want of a behavioral value.")
     if n_excluded := view.origin.n_excluded:
         anomalies = "confirmed anomaly" if n_excluded == 1 else "confirmed anomalies"
@@ -183,7 +193,7 @@ def _left_out(results: Results) -> list[str]:
     if n_known := results.n_known:
         verb = "is" if n_known == 1 else "are"
         notes.append(f"{counted(n_known, 'flagged row')} that {verb} known, and not listed again.")
-    if (n_more := int(results.is_above.sum()) - MAX_FINDINGS) > 0:
+    if (n_more := results.n_above - MAX_FINDINGS) > 0:
         notes.append(f"{counted(n_more, 'flagged row')} beyond the {MAX_FINDINGS:,} with the highest scores.")
     return notes
 

@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from paribus._common.arrays import Floats
+from paribus._common.statistics import weighted_quantiles
 from paribus._common.text import score_text
 from paribus.pictures.svg import elements as svg
 
@@ -35,8 +36,10 @@ class Histogram:
     """The number of rows beyond the end of the axis; they are counted in the last bin."""
 
 
-def score_bins(scores: Floats, threshold: float) -> Histogram:
+def score_bins(scores: Floats, threshold: float, weights: Floats | None = None) -> Histogram:
     """Bins of equal width, with the threshold at an edge where possible.
+
+    `weights` are the numbers of rows that the scores stand for.
 
     >>> score_bins(np.array([0.0, 1.0, 2.0, 9.0]), threshold=3.0).first_flagged
     12
@@ -55,15 +58,19 @@ def score_bins(scores: Floats, threshold: float) -> Histogram:
     # A score equal to the threshold is not above it, so bins include their upper edge.
     places = np.clip(np.ceil(inside / width - 1e-9).astype(np.int64) - 1, 0, n_bins - 1)
     first_flagged = min(n_bins, round(threshold / width)) if threshold >= width else (0 if threshold < 0 else 1)
-    counts = np.bincount(places, minlength=n_bins)
-    return Histogram(
-        edges, tuple(int(count) for count in counts), first_flagged, threshold, int((scores > edges[-1] * 1.001).sum())
-    )
+    weights = np.ones(len(scores)) if weights is None else weights
+    counts = np.bincount(places, weights, minlength=n_bins)
+    n_beyond = round(float(weights[scores > edges[-1] * 1.001].sum()))
+    return Histogram(edges, tuple(round(count) for count in counts.tolist()), first_flagged, threshold, n_beyond)
 
 
-def score_histogram(scores: Floats, threshold: float) -> Markup:
-    """The bars, on a logarithmic axis if small bars would be invisible next to large ones."""
-    bins = score_bins(scores, threshold)
+def score_histogram(scores: Floats, threshold: float, weights: Floats | None = None) -> Markup:
+    """The bars, on a logarithmic axis if small bars would be invisible next to large ones.
+
+    `weights` are the numbers of rows that the scores stand for.
+    """
+    weights = np.ones(len(scores)) if weights is None else weights
+    bins = score_bins(scores, threshold, weights)
     most = max(bins.counts)
     x = svg.Scale(0.0, float(bins.edges[-1]), LEFT, RIGHT)
     logarithmic = most > 60
@@ -96,7 +103,7 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
         )
     parts.append(svg.text(RIGHT, HEIGHT - 6, "anomaly score →", "e name"))
     parts.append(svg.text(0, 12, "↑ rows, logarithmic" if logarithmic else "↑ rows", "name"))
-    n_flagged = int((scores > threshold).sum())
+    n_flagged = round(float(weights[scores > threshold].sum()))
     if 0 <= threshold <= bins.edges[-1] * (1 + 1e-9):
         at = x(threshold)
         words = f"threshold {score_text(threshold)}"
@@ -107,8 +114,12 @@ def score_histogram(scores: Floats, threshold: float) -> Markup:
     if bins.n_beyond:
         parts.append(svg.text(RIGHT, TOP + 14, f"{bins.n_beyond:,} beyond →", "minor e"))
     label = (
-        f"Distribution of {len(scores):,} scores, from {score_text(scores.min())} to {score_text(scores.max())}, "
-        f"half of them below {score_text(float(np.median(scores)))}; "
+        f"Distribution of {sum(bins.counts):,} scores, from {score_text(scores.min())} to {score_text(scores.max())}, "
+        f"half of them below {score_text(_median(scores, weights))}; "
         f"{n_flagged:,} above the threshold of {score_text(threshold)}"
     )
     return svg.picture(WIDTH, HEIGHT, label, *parts, class_="wide")
+
+
+def _median(scores: Floats, weights: Floats) -> float:
+    return float(np.median(scores)) if (weights == 1.0).all() else weighted_quantiles(scores, weights, (0.5,))[0]
