@@ -97,6 +97,22 @@ def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
         yield file
 
 
+@contextmanager
+def errors_named(path: AnyPath) -> Iterator[None]:
+    """Turns errors of the system into one sentence that names a file.
+
+    >>> with errors_named("scores.csv"):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+    ...
+    OSError: cannot write 'scores.csv': no space left on device
+    """
+    try:
+        yield
+    except OSError as error:
+        raise _explained(error, path) from None
+
+
 def _uninterrupted(work: Callable[[], object]) -> None:
     """Does a piece of work that no signal can interrupt.
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from paribus._common.atomic_files import errors_named
 from paribus._common.memory import check_fits, memory_limit
 from paribus._common.progress import reporter
 from paribus._common.scratch import scratch_folder
@@ -128,13 +130,13 @@ class ScoredStream:
             append: Append | None = None
             for columns in self.stream.batches():
                 labels = _labels(columns, self._id, n_done)
-                scores, kinds, partial = self._stored.read(len(labels), n_features)
+                scores, kinds, parts_of_score = self._stored.read(len(labels), n_features)
                 nothing = np.empty((len(labels), 0))
                 rows = ScoredRows(
                     table=Table(columns),
                     context=nothing,
                     behavior=nothing,
-                    partial=partial,
+                    partial=parts_of_score,
                     scores=scores,
                     p_values=view.p_values(scores),
                     kinds=None if self.results.rows.kinds is None else kinds,
@@ -167,21 +169,32 @@ def score_stream(
     heading = "row" if id is None else "id"
     beside = None if wanted.out is None else wanted.out.resolve().parent
     folder = stack.enter_context(scratch_folder(beside))
-    ranks = ScoreRanks(folder / "ranks")
-    stored = None if wanted.out is None else stack.enter_context(closing(StoredScores(folder / "scores")))
+    target = folder / "ranks" if wanted.out is None else wanted.out
+    with errors_named(target):
+        ranks = ScoreRanks(folder / "ranks")
+        stored = None if wanted.out is None else stack.enter_context(closing(StoredScores(folder / "scores")))
     keeper = RowKeeper(detector.threshold_, max(wanted.top, MIN_REPORTED_ROWS), known)
     detector.set_params(progress=False)
     with reporter(wants_bar, stream.n_rows, "Scoring") as tick:
         for columns in stream.batches():
-            rows = detector.scored_rows(columns, labels=_labels(columns, id, keeper.n_rows), heading=heading)
+            labels = _labels(columns, id, keeper.n_rows)
+            within = None if tick is None else partial(_tick, tick, keeper.n_rows)
+            rows = detector.scored_rows(columns, labels=labels, heading=heading, tick=within)
             keeper.add(rows)
-            ranks.add(rows.scores)
-            if stored is not None:
-                stored.add(rows)
+            with errors_named(target):
+                ranks.add(rows.scores)
+                if stored is not None:
+                    stored.add(rows)
             if tick is not None:
                 tick(keeper.n_rows)
-    results = detector.results_of(keeper.finish(ranks), known)
+    with errors_named(target):
+        kept = keeper.finish(ranks)
+    results = detector.results_of(kept, known)
     return ScoredStream(detector, stream, results, id, ranks, stored)
+
+
+def _tick(tick: Callable[[int], object], n_before: int, n_done: int) -> None:
+    tick(n_before + n_done)
 
 
 def _labels(columns: dict[str, Any], id: str | None, first: int) -> npt.NDArray[Any]:

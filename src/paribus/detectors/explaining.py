@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -214,7 +214,14 @@ class ExplainingDetector(ScoringDetector):
             entries = self.known_entries(scored, entries)
         return self.results_of(scored, entries)
 
-    def scored_rows(self, rows: Any, *, labels: npt.NDArray[Any] | None = None, heading: str = "row") -> ScoredRows:
+    def scored_rows(
+        self,
+        rows: Any,
+        *,
+        labels: npt.NDArray[Any] | None = None,
+        heading: str = "row",
+        tick: Callable[[int], object] | None = None,
+    ) -> ScoredRows:
         """Scores new rows.
 
         Parameters
@@ -225,6 +232,8 @@ class ExplainingDetector(ScoringDetector):
             The labels of the rows; by default those of a pandas index, or positions.
         heading : str
             The name of the column of labels.
+        tick : function, optional
+            Is called with the number of rows that are done.
 
         Returns
         -------
@@ -240,7 +249,7 @@ class ExplainingDetector(ScoringDetector):
         """
         table = self._read(rows)
         context, behavior = self._encode(table)
-        judged = self._judge_encoded(context, behavior)
+        judged = self._judge_encoded(context, behavior, tick)
         scores = self.method.total(judged.partial)
         p_values = self.method.p_values(scores, self.anomaly_scores_)
         own = table.labels() if labels is None else labels

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import narwhals as nw
@@ -326,8 +327,10 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     def _judge(self, table: Table) -> Judged:
         return self._judge_encoded(*self._encode(table))
 
-    def _judge_encoded(self, context: Floats, behavior: Floats) -> Judged:
+    def _judge_encoded(self, context: Floats, behavior: Floats, tick: Callable[[int], object] | None = None) -> Judged:
         with self._encoded_batch(context, behavior, "Scoring") as batch:
+            if tick is not None:
+                batch = replace(batch, tick=tick)
             self._n_outside += int(self._fitted.table.encoding.is_outside(batch.context).sum())
             return self._get_method().judge(batch)
 
