@@ -184,7 +184,7 @@ def test_a_constant_column_leaves_the_score() -> None:
 def test_a_column_of_names_is_refused() -> None:
     """Tests that a column with a different text in every row is refused in a sentence."""
     table = make_table(100) | {"name": np.array([f"row {row}" for row in range(100)])}
-    with pytest.raises(ValueError, match="'name' has 100 different values in 100 rows"):
+    with pytest.raises(ValueError, match="'name' has 100 distinct values in 100 rows"):
         fit(table, ["name"])
 
 

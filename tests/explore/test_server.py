@@ -199,8 +199,8 @@ def test_results_can_be_compared(folder: Path) -> None:
     assert explorer.ask("rows", filter={"change": "appeared"}, n=0)["n"] == before["went"]
 
 
-def test_work_can_be_cancelled(folder: Path) -> None:
-    """Tests that a fit ends soon after it was cancelled, with a sentence, and that another one can follow."""
+def test_work_can_be_canceled(folder: Path) -> None:
+    """Tests that a fit ends soon after it was canceled, with a sentence, and that another one can follow."""
     explorer = Explorer(folder)
     explorer.open("stones.csv")
     explorer.ask("roles", roles=ROLES)
@@ -209,7 +209,7 @@ def test_work_can_be_cancelled(folder: Path) -> None:
     assert "still being computed" in explorer.error("fit")
     explorer.ask("cancel")
     wait(explorer.session)
-    assert "Cancelled" in explorer.state()["message"]
+    assert "Canceled" in explorer.state()["message"]
     assert explorer.state()["result"] is None
 
 

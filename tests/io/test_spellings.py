@@ -78,7 +78,7 @@ def test_ambiguous_dates_are_refused(tmp_path: Path) -> None:
     """Tests that a sentence says what to add."""
     with pytest.raises(ValueError, match="add --date-order dmy or --date-order mdy"):
         column(tmp_path, ["01/02/2020", "03/04/2020"])
-    with pytest.raises(ValueError, match="not a date in the order dmy: leave out --date-order, or use --date-order mdy"):
+    with pytest.raises(ValueError, match=r"not a date in the order dmy: .* use --date-order mdy"):
         column(tmp_path, ["01/31/2020"], date_order="dmy")
 
 

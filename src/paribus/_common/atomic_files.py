@@ -124,7 +124,7 @@ def _uninterrupted(work: Callable[[], object]) -> None:
 
 
 def _try(target: Path) -> None:
-    """Creates a draft and removes it again: the only reliable way to find out whether that is possible."""
+    """Creates a draft and removes it again: the only reliable way to test whether that is possible."""
     scratch = Scratch(target.parent, hidden=True)
     try:
         os.close(_create(scratch.create() / target.name))

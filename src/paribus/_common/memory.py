@@ -1,4 +1,4 @@
-"""How much memory this process may use: what is too large is refused before it is tried."""
+"""How much memory this process may use: what is too large is rejected before it is tried."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OWN_GROUPS = Path("/proc/self/cgroup")
 def memory_limit() -> int | None:
     """The bytes that this process may use: those of the machine, of its container, or of `ulimit`; None if unknown.
 
-    What other processes use at the moment is not subtracted, so that the same command does the same every time.
+    The memory that other processes use is not subtracted, so that a command always does the same.
     """
     return min(_limits(), default=None)
 

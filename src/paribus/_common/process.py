@@ -1,6 +1,6 @@
-"""What this process is."""
+"""The role of this process."""
 
 from __future__ import annotations
 
 is_command = False
-"""Whether it is the `paribus` command, which nobody else imports from: it can leave out what only Python users need."""
+"""Whether it is the `paribus` command, which can skip what only users of the library need."""

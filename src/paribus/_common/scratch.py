@@ -1,7 +1,7 @@
-"""Folders for files that nobody needs when the process ends: those of killed processes are removed by the next one.
+"""Folders for temporary files: those that killed processes leave behind are removed by the next one.
 
-A folder has a lock file, which its process holds: a folder whose lock can be taken belongs to nobody. A lock says so
-also if the process was killed, if its number was given to another one, and if the clock was changed.
+A folder has a lock file, which its process holds: a folder whose lock can be taken is stray. This holds
+even if the process was killed, if its id was reused, or if the clock was changed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Scratch:
         for _ in range(N_TRIES):
             self.folder = self._named()
             os.mkdir(self.folder, 0o700)
-            # Another process may take the folder for a stray one until it is locked, and remove it.
+            # Until it is locked, another process may consider the folder stray and remove it.
             with contextlib.suppress(FileNotFoundError):
                 self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
                 if _take(self._lock) is not False and os.path.samestat(
@@ -56,7 +56,7 @@ class Scratch:
                 ):
                     return self.folder
             self.remove()
-        raise OSError(f"cannot make a folder in {self._parent}")
+        raise OSError(f"cannot create a folder in {self._parent}")
 
     def remove(self) -> None:
         """Removes the folder, if it is there."""
@@ -87,7 +87,7 @@ def scratch_folder(beside: Path | None = None) -> Iterator[Path]:
 
 
 def remove_stray(parent: Path, start: str) -> None:
-    """Removes folders that killed processes of this user have left. What cannot be removed stays."""
+    """Removes folders that killed processes of this user have left. Errors are ignored."""
     if fcntl is None:
         return
     with contextlib.suppress(OSError), os.scandir(parent) as entries:
@@ -114,7 +114,7 @@ def _remove_if_stray(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Removes a folder, its lock last: a folder without a lock is empty. What cannot be removed stays."""
+    """Removes a folder, its lock last: a folder without a lock is empty. Errors are ignored."""
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(folder)):
             if entry.is_dir(follow_symlinks=False):

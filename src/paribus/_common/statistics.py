@@ -53,7 +53,7 @@ def mean_deviation(values: Floats) -> float:
 
 
 def reach(values: Floats) -> tuple[float, float]:
-    """The bounds beyond which values are far out, however far; no value may be missing.
+    """The bounds beyond which values are far out; no value may be missing.
 
     >>> np.round(reach(np.append(np.arange(1001.0), 1e9)), 1)
     array([-1301.3,  2302.3])
@@ -62,7 +62,7 @@ def reach(values: Floats) -> tuple[float, float]:
     """
     low, high = np.percentile(values, [5.0, 95.0])
     if low == high and (others := values[values != low]).size:
-        # Nearly all values are one: the others say how far is far, but for the farthest of them.
+        # Nearly all values are the same: the others determine the bounds, except for the farthest of them.
         usual = float(np.percentile(np.abs(others - low), 90.0, method="lower"))
         low, high = low - usual, high + usual
     width = high - low

@@ -1,4 +1,4 @@
-"""Text for people: names on one line, lists, counts, scores and ratios."""
+"""Text for users: names on one line, lists, counts, scores and ratios."""
 
 from __future__ import annotations
 

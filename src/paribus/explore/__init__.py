@@ -1,1 +1,1 @@
-"""The explorer: a page on this machine to look at a table, ask why a row is unusual, and teach the detector."""
+"""The explorer: a local web page to inspect a table, see why rows are unusual, and teach the detector."""

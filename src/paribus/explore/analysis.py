@@ -1,4 +1,4 @@
-"""One result: a detector that was fitted with some roles, and what is known about its rows."""
+"""One result: a detector that was fitted with some roles, and the known rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from paribus.explore.columns import TableColumns
 from paribus.output.results import Results, time_column
 
 N_BINS = 80
-# Sentences are made for as many rows at a time as a screen shows.
+# The number of rows whose sentences are made at a time: about a screen.
 MAX_SENTENCES = 80
 
 
@@ -36,12 +36,12 @@ class Analysis:
     results: Results = field(repr=False)
     columns: TableColumns = field(repr=False)
     groups: list[AnomalyGroup] | None = field(default=None, repr=False)
-    """None until they have been searched for."""
+    """The groups; None until they have been searched for."""
     _found: dict[int, Finding] = field(default_factory=dict, repr=False)
 
     @property
     def scores(self) -> Floats:
-        """The scores, without what was taught."""
+        """The scores, without what was learned from answers."""
         return self.results.rows.scores
 
     @property
@@ -61,12 +61,12 @@ class Analysis:
 
     @cached_property
     def leading(self) -> npt.NDArray[np.int64]:
-        """By row: the place of the behavioral feature that contributes most."""
+        """By row: the position of the behavioral feature that contributes most."""
         return np.asarray(np.nan_to_num(self.results.rows.partial, nan=-1.0).argmax(axis=1))
 
     @cached_property
     def kinds(self) -> npt.NDArray[np.object_] | None:
-        """What is strange about each row, if anything is."""
+        """The kind of anomaly of each row, if any."""
         return self.results.rows.kinds
 
     @cached_property
@@ -79,7 +79,7 @@ class Analysis:
 
     @cached_property
     def time_order(self) -> tuple[str, Positions] | None:
-        """The column that says when a row was, and the rows in that order; None if there is none."""
+        """The column with the time of each row, and the rows in that order; None if there is none."""
         context = [column.name for column in self.results.view.context]
         place = time_column(self.columns.table, context)
         if place is None:
@@ -96,7 +96,7 @@ class Analysis:
         self.groups = groups
 
     def findings(self, rows: Positions) -> dict[int, Finding]:
-        """What is said about some rows, as many as a screen shows."""
+        """The sentences of some rows, at most a screen of them."""
         missing = [row for row in rows.tolist() if row not in self._found and not np.isnan(self.scores[row])]
         if missing:
             chosen = np.array(missing[:MAX_SENTENCES], dtype=np.int64)
@@ -105,14 +105,14 @@ class Analysis:
         return {row: self._found[row] for row in rows.tolist() if row in self._found}
 
     def mark(self, entries: Sequence[KnownEntry]) -> Marks:
-        """What is known about each row."""
+        """The status of each row: known or not."""
         is_about_rows = any(entry.row is not None for entry in entries)
         is_about_usual = any(entry.rule is not None and entry.rule.on_usual for entry in entries)
         findings = self.results.findings if is_about_usual else ()
         return mark(entries, self.columns.table, self.row_names if is_about_rows else (), findings)
 
     def expected_false(self, threshold: float) -> float:
-        """How many ordinary rows are expected to score above a threshold by chance."""
+        """The expected number of ordinary rows with a score above a threshold."""
         return float(self.results.view.p_values(np.array([threshold]))[0]) * self.n_scored
 
     @cached_property
@@ -124,7 +124,7 @@ class Analysis:
         return {"counts": counts.tolist(), "high": max(high, 1.0)}
 
     def to_dict(self) -> dict[str, Any]:
-        """What the page knows about a result."""
+        """A result, for the page."""
         view = self.results.view
         return {
             "number": self.number,
@@ -163,7 +163,7 @@ def group_dict(group: AnomalyGroup) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Taught:
-    """A result with the answers of the moment."""
+    """A result with the current answers."""
 
     analysis: Analysis
     entries: tuple[KnownEntry, ...]

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from paribus.explain.known import KnownEntry, read_known, write_known
 
-# Decisions that can be undone.
+# The maximum number of decisions that can be undone.
 MAX_UNDO = 200
 
 
 class AnswerBook:
     """The list of known rows of a table, in a file.
 
-    The file is written as a whole after each decision. If somebody else changed it in between, such as another program
-    or a colleague, a decision is added to what is there now.
+    The file is written as a whole after each decision. If it was changed in between, such as by another program
+    or a colleague, the decision is added to its new contents.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class AnswerBook:
         return bool(self._history)
 
     def refresh(self) -> bool:
-        """Reads the file if it is not what was last read or written. Returns whether it was."""
+        """Reads the file if it has changed since it was last read or written. Returns whether it had."""
         now = self._content()
         if now == self._seen:
             return False
@@ -51,11 +51,11 @@ class AnswerBook:
         return True
 
     def add(self, entry: KnownEntry) -> None:
-        """Adds a decision. An earlier one about the same row or rule goes."""
+        """Adds a decision. It replaces an earlier one about the same row or rule."""
         self.refresh()
         before = self._entries
         kept = tuple(each for each in before if not _is_same(each, entry))
-        # The first entry that fits a row counts, so that a later decision comes first, and one about a row before all
+        # The first entry that matches a row applies, so a later decision comes first, and one about a row before all
         # rules.
         rows = tuple(each for each in kept if each.rule is None)
         rules = tuple(each for each in kept if each.rule is not None)
@@ -63,14 +63,14 @@ class AnswerBook:
         self._history = [*self._history[-MAX_UNDO:], before]
 
     def remove(self, entry: KnownEntry) -> None:
-        """Takes a decision back."""
+        """Removes a decision."""
         self.refresh()
         before = self._entries
         self._write(tuple(each for each in before if not _is_same(each, entry)))
         self._history = [*self._history[-MAX_UNDO:], before]
 
     def undo(self) -> bool:
-        """Takes the last decision back. Returns whether there was one."""
+        """Undoes the last decision. Returns whether there was one."""
         if self.refresh() or not self._history:
             return False
         *rest, before = self._history

@@ -1,4 +1,4 @@
-"""The addresses of the explorer: each request is read here, and answered by the session."""
+"""The routes of the explorer: requests are parsed here, and answered by the session."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ PAGE_FILES = {
     "/static/app.css": ("app.css", "text/css; charset=utf-8"),
     "/static/icon.svg": ("icon.svg", "image/svg+xml"),
 }
-"""What the page consists of; none of it holds data."""
+"""The files of the page; none of them holds data."""
 PUBLIC = ("/", "/static/")
-# How long a request for the next state waits for one, in seconds, and how often it looks.
+# How long a request for the next state waits, and how often it checks, in seconds.
 LONGEST_WAIT, STEP = 20.0, 0.05
 
 Fields = dict[str, Any]
@@ -48,7 +48,7 @@ def create_app(session: Session, guard: Guard) -> Starlette:
     """The application."""
 
     async def state(request: Request) -> Response:
-        """The state, at once or when it is no longer the one that the page has."""
+        """The state, as soon as it differs from the one that the page has."""
         since = request.query_params.get("since", "")
         share = request.query_params.get("share", "")
         waited = 0.0
@@ -84,7 +84,7 @@ def create_app(session: Session, guard: Guard) -> Starlette:
 
 
 def _share(session: Session) -> str:
-    """How far the work is, as a text that changes no more often than a bar does."""
+    """The progress, as a text that changes no more often than the bar."""
     job = session.progress()
     if job is None:
         return ""
@@ -100,7 +100,7 @@ def _endpoint(session: Session, work: Work) -> Callable[[Request], Awaitable[Res
 
 
 def _answering(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that answers mistakes of the user with one sentence."""
+    """An endpoint that answers user errors with one sentence."""
 
     @wraps(endpoint)
     async def answering(request: Request) -> Response:
@@ -143,7 +143,7 @@ def _parameters(session: Session, fields: Fields) -> None:
 def _show(session: Session, fields: Fields) -> None:
     chosen = [fields.get(name) for name in ("number", "compared")]
     if not all(each is None or (isinstance(each, int) and not isinstance(each, bool)) for each in chosen):
-        raise ValueError("a result has a number")
+        raise ValueError("the number of a result must be a whole number")
     session.show(chosen[0], chosen[1])
 
 
@@ -228,4 +228,4 @@ WORKS: dict[str, Work] = {
     "next": _next,
     "words": _words,
 }
-"""What each address below /api does."""
+"""The endpoints below /api."""

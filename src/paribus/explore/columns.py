@@ -1,4 +1,4 @@
-"""What the page shows of each column: its type, a small histogram, and the advice on its role."""
+"""Columns for the page: their types, small histograms, and the advice on their roles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TableColumns:
         self._formats: dict[str, ColumnFormat] = {}
 
     def numbers(self, name: str) -> Floats | None:
-        """The values of a column as numbers; None if it has none, or if they cannot be computed with."""
+        """The values of a column as numbers; None if it has none, or if one is infinite or too large."""
         if name not in self._numbers:
             place = self.table.find_column(name)
             try:

@@ -7,7 +7,7 @@ from typing import Any
 
 TABLES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".parquet")
 MODEL = ".paribus"
-# A longer list is no help: name the file when starting.
+# The maximum number of files that are listed; others can be named when starting.
 MAX_FILES = 500
 
 

@@ -1,4 +1,4 @@
-"""Work that takes time: it runs in a thread, says how far it is, and can be cancelled."""
+"""Long-running work: it runs in a thread, reports its progress, and can be canceled."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from paribus._common.text import clipped
 
 STARTS = frozenset(["a", "all", "an", "at", "cannot", "choose", "column", "no", "row", "rows", "the", "there", "these"])
-"""First words of sentences that are no names."""
-MAX_SENTENCE = 1_000  # characters; a sentence can name what was asked for
+"""First words of messages that are not names."""
+MAX_SENTENCE = 1_000  # characters; a message can quote the request
 
 
 class CancelledError(Exception):
-    """The user cancelled the work."""
+    """Raised when the user has canceled the work."""
 
 
 class Job:
@@ -23,11 +23,11 @@ class Job:
     Parameters
     ----------
     what : str
-        What is being done, for people.
+        A description of the work, for the user.
     work : function
-        Takes the job, and calls its `progress` from time to time.
+        Called with the job; calls its `progress` from time to time.
     finish : function
-        Is called at the end with None, or with a sentence that says what went wrong.
+        Called at the end with None, or with an error message.
     """
 
     def __init__(self, what: str, work: Callable[[Job], None], finish: Callable[[Job, str | None], None]) -> None:
@@ -42,51 +42,51 @@ class Job:
         self._thread.start()
 
     def cancel(self) -> None:
-        """Asks the work to stop; it does so when it next tells its progress."""
+        """Cancels the work; it stops when it next reports its progress."""
         self._is_cancelled.set()
 
     def wait(self, seconds: float) -> None:
-        """Waits for the end, but no longer than this."""
+        """Waits for the end, for at most this many seconds."""
         self._thread.join(seconds)
 
     def say(self, what: str) -> None:
-        """Tells that the next part begins."""
+        """Reports that the next part begins."""
         self.check()
         self.what, self.share = what, None
 
     def progress(self, done: int, total: int) -> None:
-        """Tells how much is done. Raises an error if the work was cancelled."""
+        """Reports the progress. Raises an error if the work was canceled."""
         self.check()
         self.share = done / max(total, 1)
 
     def check(self) -> None:
-        """Raises an error if the work was cancelled."""
+        """Raises an error if the work was canceled."""
         if self._is_cancelled.is_set():
             raise CancelledError
 
     def to_dict(self) -> dict[str, Any]:
         """The progress, for the page."""
         is_cancelled = self._is_cancelled.is_set()
-        return {"what": "Cancelling" if is_cancelled else self.what, "share": self.share}
+        return {"what": "Canceling" if is_cancelled else self.what, "share": self.share}
 
     def _run(self) -> None:
         try:
             self._work(self)
         except CancelledError:
-            self._finish(self, "Cancelled: the earlier result is still there.")
+            self._finish(self, "Canceled: the earlier result is still there.")
         except MemoryError:
             self._finish(self, "There is not enough memory for this table.")
         except (ValueError, TypeError, OSError) as error:
             self._finish(self, sentence(error))
         except BaseException as error:
-            self._finish(self, f"Something went wrong that should not have ({type(error).__name__}): {error}")
+            self._finish(self, f"This is a bug ({type(error).__name__}): {error}")
             raise
         else:
             self._finish(self, None)
 
 
 def sentence(error: Exception) -> str:
-    """What went wrong, as one sentence."""
+    """An error as one sentence."""
     text = str(error).strip()
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror.lower()}"

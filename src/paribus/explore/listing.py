@@ -1,4 +1,4 @@
-"""The list of rows: filtered, sorted, and some rows at a time."""
+"""The list of rows: filtered, sorted, and sent in pages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Filter:
     change: str = ""
     search: str = ""
     ranges: tuple[tuple[str, float | None, float | None, str | None], ...] = ()
-    """Column, lowest, highest, and category; None where it does not matter."""
+    """Column, lowest, highest, and category; None where there is no condition."""
     sort: str = ""
     """Empty for the score with what was learned, "score" for that without, or a column."""
     descending: bool = True
@@ -68,19 +68,19 @@ class Filter:
 
 @dataclass(frozen=True)
 class Listing:
-    """The rows that a filter leaves, in order."""
+    """The rows that pass a filter, in order."""
 
     taught: Taught = field(repr=False)
     filter: Filter
     rows: Positions = field(repr=False)
     n_flagged: int
-    """Open rows above the threshold, whatever else is filtered."""
+    """Open rows above the threshold, regardless of the filter."""
 
     @classmethod
     def of(cls, taught: Taught, wanted: Filter, other: Taught | None) -> Listing:
         """Filters and sorts the rows; `other` is the result to compare with."""
         analysis, scores = taught.analysis, taught.teaching.scores
-        # What is flagged follows from the detector, whose false alarms are known; what was taught decides the order.
+        # The detector decides what is flagged, since its false alarm rate is known; answers only change the order.
         with np.errstate(invalid="ignore"):
             above = analysis.scores > wanted.threshold
         is_open = taught.teaching.is_open
@@ -171,7 +171,7 @@ def _in_range(analysis: Analysis, column: str, low: float | None, high: float | 
 
 
 def _found_by(analysis: Analysis, words: str, keep: Flags) -> Flags:
-    """Whether the name of a row, or one of its texts, holds some words."""
+    """Whether the name of a row, or one of its texts, contains some words."""
     found = np.zeros(len(keep), dtype=bool)
     texts = [values for values in analysis.columns.columns.values() if values.dtype == object]
     for row in np.flatnonzero(keep).tolist():

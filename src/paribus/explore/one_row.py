@@ -15,7 +15,7 @@ from paribus.pictures.svg.context_profile import context_profile
 from paribus.tables.column import is_missing
 
 N_BEANS, N_PROFILES, N_COMPARABLE = 6, 12, 12
-# Neighbors in time, on each side.
+# The number of neighbors in time on each side.
 N_AROUND = 15
 
 
@@ -98,7 +98,7 @@ def _input(analysis: Analysis, name: str, row: int) -> dict[str, Any]:
 
 
 def _comparable(analysis: Analysis, explanation: RowExplanation, row: int) -> dict[str, Any]:
-    """The rows that count most, and the row itself above them."""
+    """The rows with the highest weights, and the row itself above them."""
     weights = explanation.leading.weights
     order = np.argsort(-weights, kind="stable")[:N_COMPARABLE]
     names = input_names(analysis)

@@ -1,4 +1,4 @@
-"""Reads what requests hold: a value of the wrong kind is an error in one sentence."""
+"""Parses requests: a value of the wrong type is an error in one sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text(fields: Mapping[str, Any], name: str, otherwise: str | None = None) -> 
 
 
 def choice(fields: Mapping[str, Any], name: str, choices: Sequence[str], otherwise: str | None = None) -> str:
-    """One of several texts; the first one unless told otherwise."""
+    """One of several texts; the first one by default."""
     value = fields.get(name, choices[0] if otherwise is None else otherwise)
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(filter(None, choices))}")

@@ -16,14 +16,14 @@ from paribus.explore.session import Session
 from paribus.serving.security import Guard, local_hosts, new_token
 
 LOOPBACK = "127.0.0.1"
-# Seconds that requests have to end when the explorer is stopped.
+# How long requests may take to finish when the explorer is stopped, in seconds.
 GRACE = 1
 
 
 def run(
     file: Path | None, known: Path | None, port: int, n_jobs: int, opens_browser: bool, note: Callable[[str], object]
 ) -> None:
-    """Serves the page until Ctrl-C. `note` is told its address."""
+    """Serves the page until Ctrl-C. `note` is called with its address."""
     folder = Folder(Path.cwd() if file is None else file.resolve().parent)
     session = Session(folder, known, n_jobs)
     token = new_token()
@@ -34,12 +34,12 @@ def run(
         address = f"http://{LOOPBACK}:{listener.getsockname()[1]}/#{token}"
         note(f"the explorer is at {address} (Ctrl-C stops it)")
         if opens_browser:
-            # Opening may wait for the browser.
+            # Opening may block until the browser has started.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         try:
             server.run(sockets=[listener])
         except KeyboardInterrupt:
-            # Ctrl-C is how it is meant to end.
+            # Ctrl-C is the normal way to stop it.
             pass
         finally:
             session.stop()
@@ -50,7 +50,7 @@ def run(
 
 
 def make_server(session: Session, listener: socket.socket, token: str) -> uvicorn.Server:
-    """A server that answers at a socket those who have the token."""
+    """A server on a socket, for clients with the token."""
     guard = Guard(token, local_hosts(listener.getsockname()[1]), PUBLIC)
     return uvicorn.Server(
         uvicorn.Config(
@@ -72,7 +72,7 @@ def listen(port: int) -> socket.socket:
         listener.bind((LOOPBACK, port))
     except OverflowError:
         listener.close()
-        raise ValueError(f"port {port} does not exist: choose one from 1024 to 65535, or 0 for any") from None
+        raise ValueError(f"--port is {port}: it must be from 1024 to 65535, or 0 for any free port") from None
     except OSError as error:
         listener.close()
         raise ValueError(f"cannot listen at port {port} ({error.strerror}): choose another one with --port") from None

@@ -20,7 +20,7 @@ from paribus.tables.column import Kind, is_missing
 # More rows are counted in cells.
 MAX_DOTS = 4_000
 N_CELLS = (72, 48)
-# Listed rows that get a dot of their own.
+# The maximum number of listed rows that are drawn as dots.
 MAX_LISTED = 2_000
 MAX_CATEGORIES = 24
 OTHERS = "others"
@@ -32,14 +32,14 @@ class Axis:
 
     name: str
     values: Floats = field(repr=False)
-    """Where each row lies: numbers, or the place of its category; NaN if it is missing."""
+    """The position of each row: a number, or the index of its category; NaN if it is missing."""
     low: float
     high: float
     ticks: list[tuple[float, str]]
     categories: list[str] | None = None
 
     def places(self, rows: Any = slice(None)) -> Floats:
-        """From 0 to 1 along the axis; what lies beyond is at its end."""
+        """From 0 to 1 along the axis; values beyond it are at its ends."""
         values = self.values[rows]
         return np.asarray(((values - self.low) / (self.high - self.low)).clip(0.0, 1.0))
 

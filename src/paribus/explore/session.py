@@ -1,4 +1,4 @@
-"""The state of the explorer: a table, roles, results and answers. All tabs of the browser see the same."""
+"""The state of the explorer: a table, roles, results and answers. All tabs of the browser share it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from paribus.methods.registry import REGISTRY, find_by_option
 from paribus.tables.rows import unnamed
 from paribus.tables.table import NamedRows
 
-# Results that are kept to compare with; older ones go.
+# The maximum number of results that are kept for comparison.
 MAX_RESULTS = 4
 PARAMETERS = {"method": "surprise", "n_trees": 64, "categorical": []}
 """The parameters that can be changed in the page, and their defaults."""
@@ -37,14 +37,14 @@ OF_SURPRISE = {"false_alarms": 0.001}
 
 
 class Session:
-    """What is opened, how it was analyzed, and what was decided.
+    """The opened table, its analyses, and the user's decisions.
 
     Parameters
     ----------
     folder : Folder
         The folder from which files can be opened.
     known : Path, optional
-        The file of answers. By default it lies beside the table and has its name.
+        The file of answers. By default it is beside the table and has its name.
     n_jobs : int
         The number of threads; -1 for all cores.
     """
@@ -75,7 +75,7 @@ class Session:
         self._listings: dict[tuple[int, int | None, Filter], Listing] = {}
 
     def changed(self) -> None:
-        """Tells all tabs that something changed."""
+        """Notifies all tabs that the state has changed."""
         with self._lock:
             self.version += 1
 
@@ -145,7 +145,7 @@ class Session:
     def _open_table(self, path: Path, job: Job) -> None:
         notes: list[str] = []
         table = read(str(path), note=lambda text: notes.append(str(text)))
-        job.say(f"Looking at {len(table.columns)} columns")
+        job.say(f"Inspecting {len(table.columns)} columns")
         columns = TableColumns(dict(table.columns))
         summaries = []
         for place, name in enumerate(columns.names):
@@ -219,7 +219,7 @@ class Session:
             self.changed()
 
     def fit(self) -> None:
-        """Fits a detector with the roles and parameters of the moment, in the background."""
+        """Fits a detector with the current roles and parameters, in the background."""
         with self._lock:
             columns, roles, parameters = self._table(), dict(self._roles), self._own_parameters()
             path = self._path
@@ -258,7 +258,7 @@ class Session:
         book = self._book
         entries = () if book is None else book.entries
         data = columns.columns if labels is None else NamedRows(columns.columns, labels)
-        # Confirmed rows are those of another result, whose rows have the same names.
+        # The confirmed rows of another result have the same names.
         detector.fit(data, known=entries)
         detector.set_params(progress=False)
         job.say("Ranking")
@@ -311,7 +311,7 @@ class Session:
             self.changed()
 
     def dismiss(self) -> None:
-        """Takes away the message about what went wrong."""
+        """Clears the error message."""
         with self._lock:
             self._message = None
             self.changed()
@@ -326,7 +326,7 @@ class Session:
     # --- rows and answers ---------------------------------------------------------------------------------------------
 
     def taught(self, number: int | None = None) -> Taught:
-        """A result with the answers of the moment; the current one by default."""
+        """A result with the current answers; the current result by default."""
         with self._lock:
             analysis = self._find(number)
             if analysis.number not in self._taught:
@@ -335,7 +335,7 @@ class Session:
             return self._taught[analysis.number]
 
     def listing(self, fields: Mapping[str, Any]) -> Listing:
-        """The rows that a filter leaves."""
+        """The rows that pass a filter."""
         with self._lock:
             taught = self.taught()
             other = None if self._compared is None else self.taught(self._compared)
@@ -365,7 +365,7 @@ class Session:
             return _entry_dict(entry)
 
     def take_back(self, place: int) -> None:
-        """Takes one decision back."""
+        """Removes one decision."""
         with self._lock:
             book = self._require_book()
             if not 0 <= place < len(book.entries):
@@ -374,14 +374,14 @@ class Session:
             self._answers_changed()
 
     def undo(self) -> bool:
-        """Takes the last decision back."""
+        """Undoes the last decision."""
         with self._lock:
             is_undone = self._require_book().undo()
             self._answers_changed()
             return is_undone
 
     def count_rule(self, text: str) -> dict[str, int]:
-        """How many rows a rule is about, and how many of them are flagged. Raises an error if it is none."""
+        """How many rows a rule matches, and how many of them are flagged. Raises an error if it is not a rule."""
         analysis = self._find(None)
         entry = KnownEntry(None, parse_rule(text), "known cause")
         is_known = analysis.mark([entry]).is_known
@@ -395,7 +395,7 @@ class Session:
         return row
 
     def origin(self) -> Origin:
-        """Where the current result comes from."""
+        """The origin of the current result."""
         assert self._path is not None
         return Origin(self._path.name, self._require_book().path, self._path.name.lower().endswith(MODEL))
 
@@ -422,7 +422,7 @@ class Session:
         return self._columns
 
     def axis(self, name: str) -> Axis:
-        """A column as an axis of the map; it is made once, because that takes time for a million categories."""
+        """A column as an axis of the map; cached, because it is slow for a million categories."""
         with self._lock:
             if name not in self._axes:
                 self._axes[name] = make_axis(self._table(), name)

@@ -1,4 +1,4 @@
-"""What can be taken away: the list, the report, the model, and what repeats the work in Python and in the shell."""
+"""Downloads: the list, the report, the model, and a script and a command that repeat the work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ N_REPORTED = 50
 
 @dataclass(frozen=True)
 class Made:
-    """A file to take away."""
+    """A file to download."""
 
     name: str
     kind: str
@@ -33,7 +33,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a result comes from."""
+    """The origin of a result."""
 
     table: str
     """The name of the file of the table or the model."""
@@ -115,7 +115,7 @@ MAKERS: dict[str, Callable[[Taught, Origin], Made]] = {
 
 
 def python_script(taught: Taught, origin: Origin) -> str:
-    """A script that repeats what was done."""
+    """A Python script that repeats the work."""
     analysis = taught.analysis
     entries = _literal([_as_dict(entry) for entry in taught.entries])
     lines = ["import paribus", ""]
@@ -146,7 +146,7 @@ def python_script(taught: Taught, origin: Origin) -> str:
 
 
 def shell_command(taught: Taught, origin: Origin) -> str:
-    """The command that repeats what was done."""
+    """The command that repeats the work."""
     known = ["--known", origin.known.name, "--learn"] if taught.entries else []
     if origin.is_model:
         return " ".join(["paribus", "explore", shlex.quote(_file(origin.table)), *map(shlex.quote, known[:2])])
@@ -172,7 +172,7 @@ def _roles(analysis: Analysis) -> tuple[dict[str, list[str]], str | None]:
 
 
 def _file(name: str) -> str:
-    """A file name that no command takes for an option."""
+    """A file name that is not mistaken for an option."""
     return f"./{name}" if name.startswith("-") else name
 
 
@@ -182,7 +182,7 @@ def _names(names: list[str]) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value as Python writes it: nothing in a name or a note can be more than a text."""
+    """A value as a Python literal, so that names and notes cannot be code."""
     return pprint.pformat(value, width=100, sort_dicts=False)
 
 

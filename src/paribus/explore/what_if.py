@@ -1,4 +1,4 @@
-"""What if: the verdict on a row after values were changed, or a circumstance was left out."""
+"""What-if analysis: the verdict on a row after values were changed, or a circumstance was left out."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from paribus.explore.analysis import Analysis
 from paribus.explore.one_row import input_names
 from paribus.tables.column import is_missing
 
-# A circumstance that is left out could be that of any row: of so many, evenly over the table.
+# A circumstance that is left out is averaged over this many rows, spread evenly over the table.
 N_DRAWS = 24
 
 
 def what_if(analysis: Analysis, row: int, values: Mapping[str, str], left_out: Sequence[str]) -> dict[str, Any]:
-    """The score, and what is usual for each behavioral column.
+    """The score, and the usual range of each behavioral column.
 
-    A circumstance that is left out is averaged over: the row is judged with that of 24 rows, evenly over the table, and
-    probabilities are their means.
+    A circumstance that is left out is averaged over: the row is judged with the values of 24 rows, spread evenly over
+    the table, and probabilities are their means.
     """
     names = input_names(analysis)
     context = {column.name for column in analysis.results.view.context}
@@ -72,7 +72,7 @@ def _verdict(analysis: Analysis, rows: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_value(name: str, text: str, column: Any) -> Any:
-    """A value that was typed, as its column has it; an empty one is missing.
+    """A value that was typed, in the type of its column; an empty one is missing.
 
     >>> read_value("rain", "2.5", np.zeros(1)), read_value("zone", "coast", np.array(["a"], dtype=object))
     (2.5, 'coast')

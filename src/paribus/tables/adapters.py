@@ -60,7 +60,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def copy(self) -> Any:
-        """A copy of the table that later changes to the original do not reach."""
+        """A copy of the table, which later changes to the original do not affect."""
 
     @abstractmethod
     def take(self, rows: Positions, extra: Mapping[str, npt.NDArray[Any]]) -> Any:

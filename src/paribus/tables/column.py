@@ -44,7 +44,7 @@ def object_kind(values: npt.NDArray[Any]) -> Kind:
     """The common kind of Python objects; numbers if all are missing."""
     types = set(map(type, values))
     if types <= {str, bool, type(None)}:
-        # Without a look at each value, which takes long.
+        # Without testing each value, which is slow.
         return Kind.NUMERIC if types <= {type(None)} else Kind.CATEGORICAL
     kinds = {value_kind(value) for value in values if not is_missing(value)}
     return Kind.UNUSABLE if len(kinds) > 1 else next(iter(kinds), Kind.NUMERIC)

@@ -1,4 +1,4 @@
-"""Rows that are drawn by their hashes: the same ones, in whatever parts the table comes."""
+"""Rows that are drawn by their hashes: the same ones, however the table is split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paribus.tables.row_reading import Tallies
 from paribus.tables.table import Table
 
 MAX_SAMPLE = 2**21
-"""Rows of a sample: more than trees use."""
+"""The default number of rows of a sample: more than trees use."""
 # Rows are counted by the first bits of their hashes, to find those that occur very often.
 N_BUCKETS = 2**22
 _SHIFT = np.uint64(64 - 22)
@@ -31,7 +31,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that stand for a table."""
+    """A sample of the rows of a table."""
 
     table: Any
     """The rows in the type of the table; in its order if they are all of its rows, else in the order of hashes."""
@@ -45,7 +45,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """Rows that differ in their hashes, ascending by hash, and how often each is there."""
+    """Distinct rows, in ascending order of their hashes, and how often each occurs."""
 
     table: Any
     hashes: Hashes
@@ -97,9 +97,9 @@ def finish_sample(
 ) -> Sample:
     """The sample of a table that has more rows than wanted.
 
-    Distinct rows come by their hashes, the smallest first, and each as often as in the table. Rows that make up a large
-    share of the table would be in the sample with all their copies, or not at all: of these, each copy is drawn by a
-    hash of its own.
+    Distinct rows are drawn by their hashes, the smallest first, each as often as it occurs in the table. Rows that make
+    up a large share of the table would be in the sample with all their copies, or not at all: of these, each copy is
+    drawn by a hash of its own.
 
     Parameters
     ----------
@@ -151,15 +151,15 @@ def _draw_copies(hashes: Hashes, counts: Positions, bound: np.uint64) -> tuple[P
 
 
 def _fill(keys: Hashes, counts: Positions, limit: int) -> Positions:
-    """How often to take each row, ascending by key: as often as it is there, until there are as many as wanted."""
+    """How often to take each row, in ascending order of keys: as often as it occurs, until the limit is reached."""
     reached = np.cumsum(counts)
-    # Rows with the same key come together, or not at all.
+    # Rows with the same key are either all drawn or not at all.
     last = np.searchsorted(keys, keys, "right") - 1
     return np.where(reached[last] <= limit, counts, 0)
 
 
 def _numbered(counts: Positions) -> Iterator[tuple[Positions, Positions]]:
-    """The place of each row, as often as it is there, and numbers from 0 for each; some at a time."""
+    """The position of each row, as often as it occurs, and numbers from 0 for each; in batches."""
     for place, count in enumerate(counts.tolist()):
         for begin in range(0, count, _CHUNK_SIZE):
             n = min(_CHUNK_SIZE, count - begin)

@@ -23,7 +23,7 @@ from paribus.tables.time_parts import TimePartsOption
 # With missing="auto", a column must have values in at least this share and this number of rows, and lack them in as
 # many.
 MIN_MISSING_SHARE, MIN_MISSING_ROWS = 0.005, 20
-# A column of categories of which more than this share are seen once names rows; fewer rows cannot tell.
+# If more than this share of a column's categories occur once, it identifies rows; tested from this many rows on.
 MAX_UNIQUE_SHARE, MIN_ROWS_OF_NAMES = 0.5, 20
 
 RowNumbers = npt.NDArray[np.uint32]
@@ -115,12 +115,12 @@ class EncodedTable:
 
     @property
     def feature_kinds(self) -> npt.NDArray[np.uint8]:
-        """The same for the features that methods compute with, where moments are in parts."""
+        """The same for the features that methods use, where timestamps are split into parts."""
         return np.append(self.encoding.feature_kinds, self.behavior_encoding.categorical)
 
     @property
     def feature_contexts(self) -> list[npt.NDArray[np.uint16]]:
-        """Of each behavioral feature: the contextual features that methods judge it by, where moments are in parts."""
+        """Of each behavioral feature: the features of its context that methods use, with timestamps in parts."""
         columns = self.encoding.feature_columns
         contexts = self.roles.contexts
         everything = np.arange(len(columns), dtype=np.uint16)
@@ -179,12 +179,12 @@ class EncodedTable:
         return held if self.order is None else np.where(held >= 0, self.order[held].astype(np.int64), -1)
 
     def row_hashes(self) -> Hashes:
-        """A hash of each row of `rows`, for which neither names of categories nor the beginning of time matter."""
+        """A hash of each row of `rows`, which depends neither on the names of categories nor on the origin of time."""
         columns = self._columns()
         return hash_rows(columns, hash_contents(columns, self._category_names()))
 
     def _columns(self) -> list[Floats]:
-        # What is missing says nothing that the values do not say.
+        # The indicators of missing values are determined by the values.
         n_values = len(self.encoding.codes) + len(self.behavior_encoding.codes)
         columns = [np.ascontiguousarray(self.rows[:, feature]) for feature in range(n_values)]
         for feature, times in enumerate(self.encoding.times):
@@ -210,7 +210,7 @@ class EncodedTable:
     def by_content(self) -> EncodedTable:
         """The same table with its rows in an order that depends on their values alone, and is random otherwise.
 
-        What is drawn from them by position then does not depend on the order in which they came. Categories are
+        Samples that are drawn by position then do not depend on the original order of rows. Categories are
         numbered in an order that does not depend on what they are called.
         """
         columns, names = self._columns(), self._category_names()
@@ -261,9 +261,9 @@ def encode_table(
 ) -> EncodedTable:
     """Validates and encodes a table that is to be fitted. It is copied, so that the caller may change it afterwards.
 
-    Moments are numbers if `time_parts` is None. If behavior may be categorical, constant columns are left out, and
-    `missing` says whether it is behavior that values are missing: never, of all columns that have missing values, or
-    "auto", of those where that is neither nearly always nor nearly never so.
+    Timestamps are numbers if `time_parts` is None. If behavior may be categorical, constant columns are left out, and
+    `missing` selects the columns whose missing values are judged: none, all columns that have missing values, or
+    "auto", those where values are neither nearly always nor nearly never missing.
     """
     table = Table(table)
     roles = assign_roles(table, contextual, behavioral, categorical, judges_categories=judges_categories)
@@ -302,7 +302,7 @@ def find_varying(behavior: Floats) -> list[int]:
 
 
 def find_missing(behavior: Floats, missing: bool | str) -> list[int]:
-    """The columns whose being missing is to be judged.
+    """The columns whose missing values are judged.
 
     >>> behavior = np.where(np.arange(1000)[:, None] < [0, 1, 100], np.nan, 1.0)
     >>> find_missing(behavior, True), find_missing(behavior, "auto"), find_missing(behavior, False)
@@ -315,7 +315,7 @@ def find_missing(behavior: Floats, missing: bool | str) -> list[int]:
     found: list[int] = []
     for column in np.flatnonzero((n_missing >= fewest) & (n_missing <= len(behavior) - fewest)).tolist():
         absent = np.isnan(behavior[:, column])
-        # What is missing in the same rows as an earlier column says nothing new.
+        # A column that is missing in the same rows as an earlier one adds nothing.
         if not any(np.array_equal(absent, np.isnan(behavior[:, each])) for each in found):
             found.append(column)
     return found
@@ -348,7 +348,7 @@ def _check_behavior(behavior: Floats, names: list[str]) -> None:
 
 
 def _check_categories(behavior: Floats, names: list[str], encoding: BehaviorEncoding) -> None:
-    """Raises an error if a column of categories tells rows apart instead of describing them."""
+    """Raises an error if a column of categories identifies rows instead of describing them."""
     for column, (name, codes) in enumerate(zip(names, encoding.codes, strict=True)):
         if codes is None:
             continue
@@ -356,7 +356,7 @@ def _check_categories(behavior: Floats, names: list[str], encoding: BehaviorEnco
         n_unique = int((np.bincount(known) == 1).sum())
         if len(known) >= MIN_ROWS_OF_NAMES and n_unique > MAX_UNIQUE_SHARE * len(known):
             raise ValueError(
-                f"behavioral column '{name}' has {len(codes):,} different values in {len(known):,} rows, so none can "
+                f"behavioral column '{name}' has {len(codes):,} distinct values in {len(known):,} rows, so none can "
                 "be called unusual: leave it out, or use it to name the rows"
             )
 

@@ -1,4 +1,4 @@
-"""Typed columns as arrays of floats, the form that methods compute with."""
+"""Typed columns as arrays of floats, the form that methods use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ContextEncoding:
     held: list[str]
     """For each feature: the word for the values that it held at fit, so that dates are not mistaken for numbers."""
     times: tuple[TimeParts | None, ...] = ()
-    """For each feature: the parts of its moments that count; None if it has no moments. Empty if none has."""
+    """For each feature: the time parts in use; None if it holds no timestamps. Empty if no feature does."""
 
     @classmethod
     def fit(cls, table: Table, positions: list[int], categorical: frozenset[int]) -> ContextEncoding:
@@ -45,7 +45,7 @@ class ContextEncoding:
         time_parts: TimePartsOption = AUTO,
         holidays: str | None = None,
     ) -> ContextEncoding:
-        """The same encoding, with the parts of moments that count; `context` is the encoded context."""
+        """The same encoding with the time parts in use; `context` is the encoded context."""
         times = [
             TimeParts.fit(context[:, place], zone_of(table, p), parts_wanted(time_parts, table.name(p)), holidays)
             if self.codes[place] is None and is_moment(table, p)
@@ -56,12 +56,12 @@ class ContextEncoding:
 
     @cached_property
     def feature_columns(self) -> npt.NDArray[np.int64]:
-        """For each feature that methods compute with: the contextual column that it comes from."""
+        """For each feature that methods use: the contextual column that it comes from."""
         return np.repeat(np.arange(len(self.codes)), [1 if each is None else len(each.kinds) for each in self._times])
 
     @cached_property
     def feature_kinds(self) -> npt.NDArray[np.uint8]:
-        """For each feature that methods compute with: 1 if it is categorical, 0 if it is numeric."""
+        """For each feature that methods use: 1 if it is categorical, 0 if it is numeric."""
         kinds = [
             [own] if each is None else each.kinds
             for own, each in zip(self.categorical.tolist(), self._times, strict=True)
@@ -73,7 +73,7 @@ class ContextEncoding:
         return self.times or (None,) * len(self.codes)
 
     def expand(self, context: Floats) -> Floats:
-        """The features that methods compute with, of encoded contexts: moments in parts, the rest as it is."""
+        """The features that methods use, of encoded contexts: timestamps split into parts, the rest unchanged."""
         if not self.times:
             return context
         columns: list[Floats] = []
@@ -83,7 +83,7 @@ class ContextEncoding:
         return np.ascontiguousarray(np.column_stack(columns))
 
     def is_outside(self, context: Floats) -> npt.NDArray[np.bool_]:
-        """Whether each encoded context has a moment before or after all fitted ones."""
+        """Whether each encoded context has a timestamp before or after all fitted ones."""
         found = np.zeros(len(context), dtype=bool)
         for place, each in enumerate(self.times):
             if each is not None:
@@ -106,7 +106,7 @@ class ContextEncoding:
 
 @dataclass(frozen=True)
 class BehaviorEncoding:
-    """The behavioral features of the fitted table: its behavioral columns, and which of them may be missing or not.
+    """The behavioral features of the fitted table: its behavioral columns, and indicators of missing values.
 
     Whether a value is missing is a feature of its own, and never part of the value's.
     """
@@ -114,7 +114,7 @@ class BehaviorEncoding:
     codes: list[dict[Hashable, int] | None]
     """For each behavioral column: the codes of its categories, or None if it is numeric."""
     missing: list[int]
-    """The columns, by their place among the behavioral ones, whose being missing is behavior; ascending."""
+    """The columns whose missing values are judged, by position among the behavioral ones; ascending."""
 
     @classmethod
     def fit(cls, table: Table, positions: list[int], categorical: frozenset[int]) -> BehaviorEncoding:
@@ -144,7 +144,7 @@ class BehaviorEncoding:
 
     @property
     def sources(self) -> list[int]:
-        """For each feature: the place of its column among the behavioral ones."""
+        """For each feature: the position of its column among the behavioral ones."""
         return [*range(len(self.codes)), *self.missing]
 
     def names(self, columns: list[str]) -> list[str]:

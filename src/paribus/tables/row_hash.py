@@ -1,4 +1,4 @@
-"""A hash of what a row holds, and the order of rows by it, which does not depend on how the rows came."""
+"""A hash of the values of a row, and the order of rows by it, which does not depend on their original order."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 # Instead of the bits of a number; no number has these.
 _MISSING = np.uint64(0x7FF8000000000001)
-# Rows that are compared at a time, so that it takes little memory.
+# The number of rows that are compared at a time, to limit memory.
 _BLOCK_SIZE = 65_536
-# How often categories of the same content are told apart by the categories that other columns have in their rows.
+# The number of rounds in which categories of the same content are distinguished by the categories of other columns.
 _N_REFINEMENTS = 3
 
 
 def mix(values: Hashes) -> Hashes:
-    """Random bits that depend on nothing but the given ones: the output function of splitmix64.
+    """Random bits that are a function of the given ones: the output function of splitmix64.
 
     >>> mix(np.zeros(1, dtype=np.uint64))
     array([16294208416658607535], dtype=uint64)
@@ -70,16 +70,16 @@ def hash_rows(columns: Sequence[Floats], categories: Sequence[Hashes | None]) ->
 
 
 def hash_names(categories: Sequence[Hashable]) -> Hashes:
-    """A hash of each category that depends on what it is called, whatever table it is in."""
+    """A hash of each category that depends on its name alone."""
     return np.array([_hash_category(each) for each in categories], dtype=np.uint64)
 
 
 def hash_contents(columns: Sequence[Floats], categories: Sequence[Sequence[Hashable] | None]) -> list[Hashes | None]:
-    """For each column, a hash of each category that depends on the rows that have it, and not on what it is called.
+    """For each column, a hash of each category that depends on the rows that have it, and not on its name.
 
     It is the lowest hash that the other values of these rows have, so that a changed row hardly ever changes it. Of
     categories that have the same lowest one, all of their rows decide. Only if these are the same in number and values,
-    so that nothing but the name tells two categories apart, does the name.
+    so that two categories differ in nothing but their names, do the names.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def row_keys(hashes: Hashes) -> Hashes:
 
 
 def canonical_order(hashes: Hashes, *parts: Floats) -> Positions:
-    """The order of rows by their keys, which is random, but depends on nothing but their values.
+    """The order of rows by their keys, which is random but depends only on their values.
 
     The first rows in it are a sample, which hardly changes with a single row of the table. Of unequal rows with equal
     hashes, the values decide which has which key.
@@ -199,7 +199,7 @@ def _category_bits(codes: Floats, of_codes: Hashes) -> Hashes:
 
 
 def _refine(hashes: Hashes, codes: Floats, rows: Hashes) -> Hashes:
-    """Tells categories with the same hash apart by the hashes of the rows that have them."""
+    """Distinguishes categories with the same hash by the hashes of the rows that have them."""
     shared = _is_shared(hashes)
     if not shared.any():
         return hashes

@@ -1,4 +1,4 @@
-"""What rows are drawn by: a hash of what they hold, and summaries of their columns, which can be merged."""
+"""Reads what rows are drawn by: hashes of their values, and summaries of columns that can be merged."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from paribus.tables.row_hash import Hashes, hash_names, hash_rows
 from paribus.tables.table import ColumnKey, Columns, Contexts, Table
 
 MAX_TALLIED = 10_000
-"""Categories of a column that are counted; of more, only that there are more is known."""
+"""The maximum number of categories of a column that are counted."""
 
 
 @dataclass(frozen=True)
 class ColumnTally:
-    """Exact facts about all values of a column, whatever number of rows they were in.
+    """Exact facts about all values of a column, over any number of rows.
 
     Quantiles are not among them: these come from the sample.
 
@@ -33,15 +33,15 @@ class ColumnTally:
     n_rows: int
     n_missing: int
     lowest: float = np.inf
-    """Of numbers; moments are microseconds."""
+    """Of numbers; timestamps are microseconds."""
     highest: float = -np.inf
     counts: dict[Hashable, int] | None = field(default=None, repr=False)
-    """How often each category is there; None for numbers, and for more than 10,000 categories."""
+    """How often each category occurs; None for numbers, and for more than 10,000 categories."""
     is_category: bool = False
 
     @classmethod
     def of(cls, values: Floats, names: Sequence[Hashable] | None = None) -> ColumnTally:
-        """From numbers, or from codes if it is said what they stand for."""
+        """From numbers, or from codes if their categories are given."""
         known = values[~np.isnan(values)]
         n_missing = len(values) - len(known)
         if names is None:
@@ -55,7 +55,7 @@ class ColumnTally:
     def merged(self, other: ColumnTally) -> ColumnTally:
         """The same for the values of both."""
         counts: dict[Hashable, int] | None = None
-        # A part of a column can be without any value, and then looks like numbers.
+        # A part of a column without any value looks like numbers.
         parts = [each for each in (self, other) if each.is_category]
         if parts and all(each.counts is not None for each in parts):
             sums: dict[Hashable, int] = {}
@@ -119,7 +119,7 @@ class RowReader:
         return cls(tuple(positions), frozenset(named))
 
     def read(self, table: Table) -> tuple[Hashes, Tallies]:
-        """A hash of each row, and what the columns hold."""
+        """A hash of each row, and the tallies of the columns."""
         columns: list[Floats] = []
         names: list[list[Any] | None] = []
         for position in self.positions:

@@ -25,14 +25,14 @@ from paribus.tables.row_reading import RowReader, Tallies, merge_tallies
 from paribus.tables.streams import TableBatches, find_batches
 from paribus.tables.table import ColumnKey, Columns, Contexts, Table
 
-# So many more rows than wanted are held until the surplus is dropped.
+# The factor by which the number of rows held may exceed the number wanted before the surplus is dropped.
 SLACK = 0.25
 
 
 class RowSampler:
-    """Draws a sample of rows by a hash of what they hold, from a table that is read in batches.
+    """Draws a sample of rows by a hash of their values, from a table that is read in batches.
 
-    A table of no more rows than wanted is kept as it is.
+    A table with at most the wanted number of rows is kept as it is.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class RowSampler:
         self._bound = ALL_HASHES
 
     def add(self, rows: Any) -> None:
-        """Takes note of some rows of the table."""
+        """Adds some rows of the table."""
         table = Table(rows)
         hashes, tallies = self._reader.read(table)
         self._tallies = merge_tallies([self._tallies, tallies])
@@ -72,7 +72,7 @@ class RowSampler:
             self._hold(table, hashes)
 
     def finish(self, again: Callable[[], Iterable[Any]]) -> Sample:
-        """The sample. `again` reads the table once more, if some rows occur very often."""
+        """The sample. `again` reads the table once more, if some rows are very frequent."""
         if self._is_complete:
             return Sample(join_tables([piece for piece, _ in self._pieces]), self.n_rows, True, self._tallies)
         self._drop_surplus()
@@ -94,7 +94,7 @@ class RowSampler:
             self._drop_surplus()
 
     def _drop_surplus(self) -> None:
-        # One more than wanted tells whether there are others.
+        # One more than wanted shows whether there are others.
         kept = DistinctRows.merged(self._held, self._limit + 1)
         if len(kept) > self._limit:
             self._bound = kept.hashes[self._limit - 1]
@@ -103,7 +103,7 @@ class RowSampler:
         self._held = [kept]
 
     def _count(self, is_common: Flags, again: Callable[[], Iterable[Any]]) -> DistinctRows:
-        """The rows that occur very often, and those with similar hashes; and how often each is there."""
+        """The very frequent rows, and those with similar hashes; and how often each occurs."""
         found: DistinctRows | None = None
         for rows in again():
             table = Table(rows)
@@ -124,25 +124,25 @@ def sample_rows(
     n_rows: int = MAX_SAMPLE,
     tick: Callable[[int], object] | None = None,
 ) -> Sample:
-    """Draws rows that stand for a table of any size, for a detector to be fitted to.
+    """Draws a sample of a table of any size, to fit a detector to.
 
     The sample depends on the rows and on `n_rows` alone, not on their order or on how they are split into batches. A
-    table of no more rows than wanted is returned as it is. Of a larger one, distinct rows are drawn by a hash of their
-    contextual and behavioral values, and each is there as often as in the table; of rows that make up a large share of
-    the table, each copy is drawn for itself.
+    table with at most `n_rows` rows is returned as it is. From a larger one, distinct rows are drawn by a hash of their
+    contextual and behavioral values, each as often as it occurs in the table; of rows that make up a large share of
+    the table, each copy is drawn separately.
 
     Parameters
     ----------
     table : table, or pyarrow Dataset or RecordBatchReader, DuckDB relation, polars LazyFrame
-        The table. One that is not in memory is read in batches, a second time if some rows occur very often.
+        The table. One that is not in memory is read in batches, a second time if some rows are very frequent.
     contextual, behavioral, categorical : names or positions of columns
         As for the detectors.
     key : name or position of a column, optional
-        A column that tells rows apart which are equal otherwise.
+        A column that distinguishes rows that are otherwise equal.
     n_rows : int
         The maximum number of rows.
     tick : function, optional
-        Is called with the number of rows that were read.
+        Called with the number of rows that were read.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Tables that are read some rows at a time: those of pyarrow, DuckDB and polars that are not in memory."""
+"""Tables that are read in batches: those of pyarrow, DuckDB and polars that are not in memory."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 from paribus._common.scratch import Scratch
 
 BATCH_SIZE = 65_536
-"""Rows that are read at a time."""
+"""The number of rows of a batch."""
 
 
 @dataclass(frozen=True)
 class TableBatches:
-    """A table in batches of rows, which can be read as often as needed.
+    """A table in batches of rows, which can be read several times.
 
     Parameters
     ----------
     batches : function
-        Reads the table from its start; batches are tables of any supported kind, all of the same.
+        Reads the table from its start; batches are tables of any supported kind, all of the same kind.
     n_rows : int, optional
         The number of rows, if it is known.
     """
@@ -34,7 +34,7 @@ class TableBatches:
 def find_batches(data: Any, *, once: bool = False) -> TableBatches | None:
     """The batches of a table that is not in memory; None for any other table.
 
-    Those of a reader, which can be read only once, are kept in a temporary file unless `once` says that it is enough.
+    Those of a reader, which can be read only once, are kept in a temporary file unless `once` is true.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"a": [1, 2, 3]})
@@ -86,7 +86,7 @@ class _Spooled:
 
         if self._path is not None:
             if not self._is_whole:
-                raise ValueError("a RecordBatchReader was left in the middle: make a new one")
+                raise ValueError("a RecordBatchReader was read only in part: make a new one")
             with pa.memory_map(self._path) as file, pa.ipc.open_file(file) as stored:
                 for place in range(stored.num_record_batches):
                     yield stored.get_batch(place)

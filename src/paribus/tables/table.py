@@ -85,7 +85,7 @@ class Table:
             what = "an infinite value" if np.isinf(value) else f"{value:g}, which is too large to compute with"
             raise ValueError(
                 f"column {self.label(position)} has {what} in row {row}: "
-                "replace it by a number, or by a missing value if it is not known"
+                "replace it by a number, or by a missing value if it is unknown"
             )
         return values
 
@@ -105,7 +105,7 @@ class Table:
         return self._adapter.example(position)
 
     def copy(self) -> Table:
-        """A copy that later changes to the caller's table do not reach."""
+        """A copy, which later changes to the caller's table do not affect."""
         return Table(self._adapter.copy(), self._labels)
 
     def values(self, position: int) -> npt.NDArray[Any]:

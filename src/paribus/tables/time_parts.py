@@ -1,4 +1,4 @@
-"""A moment as context: hour of day, weekday, day of year, and time since the beginning."""
+"""Timestamps as context: hour of day, weekday, day of year, and time since the beginning."""
 
 from __future__ import annotations
 
@@ -42,29 +42,29 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class TimeParts:
-    """What the moments of a contextual column are compared by.
+    """The parts by which the timestamps of a contextual column are compared.
 
     Cycles are two features each, the sine and the cosine, so that 23 h is near 0 h and December near January.
-    Weekdays and holidays are categories. The trend is the moment itself, no earlier and no later than the fitted ones.
+    Weekdays and holidays are categories. The trend is the timestamp itself, limited to the range of the fitted ones.
     """
 
     parts: tuple[str, ...]
     """Some of `PARTS`, in this order."""
     first: float
-    """The first fitted moment, in microseconds since 1970 in UTC."""
+    """The first fitted timestamp, in microseconds since 1970 in UTC."""
     last: float
-    """The last fitted moment."""
+    """The last fitted timestamp."""
     zone: str | None = None
-    """The name of the time zone in which hours and days are counted; None if the moments have none."""
+    """The name of the time zone in which hours and days are counted; None if the timestamps have none."""
     country: str | None = None
-    """Whose holidays count, as in 'US' or 'US-NY'."""
+    """The country or region of the holidays, as in 'US' or 'US-NY'."""
     _holidays: dict[int, frozenset[int]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def fit(
         cls, moments: Floats, zone: tzinfo | None, wanted: Parts = AUTO, country: str | None = None
     ) -> TimeParts | None:
-        """The parts of a column of moments; None if it has no values.
+        """The parts of a column of timestamps; None if it has no values.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class TimeParts:
         return None if self.zone is None else find_zone(self.zone)
 
     def local(self, moments: Floats) -> Floats:
-        """Moments as clocks in their time zone showed them: microseconds since 1970 began there."""
+        """Timestamps in local time: microseconds since the beginning of 1970 in their time zone."""
         if self._tzinfo is None:
             return moments
         known = ~np.isnan(moments)
@@ -132,7 +132,7 @@ class TimeParts:
         return [part for part in self.parts for _ in _KINDS[part]]
 
     def features(self, moments: Floats) -> list[Floats]:
-        """The features of moments; NaN where a moment is missing."""
+        """The features of timestamps; NaN where one is missing."""
         local = self.local(moments)
         found: list[Floats] = []
         for part in self.parts:
@@ -149,11 +149,11 @@ class TimeParts:
         return found
 
     def since_first(self, moments: Floats) -> Floats:
-        """How long after the first fitted one moments are: the same if all clocks are shifted."""
+        """The time since the first fitted timestamp, which does not change if all clocks are shifted."""
         return moments - self.first
 
     def is_outside(self, moments: Floats) -> npt.NDArray[np.bool_]:
-        """Whether each moment is before the first fitted one or after the last."""
+        """Whether each timestamp is before the first fitted one or after the last."""
         return np.asarray((moments < self.first) | (moments > self.last))
 
     def _is_holiday(self, local: Floats) -> Floats:
@@ -175,7 +175,7 @@ N_CATEGORIES = {WEEKDAY: 7, HOLIDAY: 2}
 
 
 def weekday(local: Floats) -> Floats:
-    """The weekday of moments, from 0 for Monday.
+    """The weekday of timestamps, from 0 for Monday.
 
     >>> weekday(np.array([0.0]))  # 1970 began on a Thursday
     array([3.])
@@ -198,7 +198,7 @@ def day_of_year(local: Floats) -> Floats:
 
 
 def month(local: Floats) -> Floats:
-    """The month of moments, from 0 for January."""
+    """The month of timestamps, from 0 for January."""
     days = np.floor(local / DAY)
     known = ~np.isnan(days)
     found = np.full(len(days), np.nan)
@@ -207,13 +207,13 @@ def month(local: Floats) -> Floats:
 
 
 def zone_of(table: Table, position: int) -> tzinfo | None:
-    """The time zone of a column of moments, if it has one."""
+    """The time zone of a column of timestamps, if it has one."""
     zone = getattr(table.example(position), "tzinfo", None)
     return zone if isinstance(zone, tzinfo) else None
 
 
 def zone_name(zone: tzinfo) -> str:
-    """A name by which a time zone can be found again.
+    """A name from which a time zone can be restored.
 
     >>> zone_name(UTC), zone_name(ZoneInfo("Europe/Berlin")), zone_name(timezone(timedelta(hours=-5)))
     ('UTC', 'Europe/Berlin', 'UTC-05:00')
@@ -222,7 +222,7 @@ def zone_name(zone: tzinfo) -> str:
     try:
         find_zone(name)
     except ValueError:
-        # A zone that has no name, such as that of a library of its own: its offset today.
+        # A zone without a name, such as one of another library: its offset today.
         offset = zone.utcoffset(datetime.now()) or timedelta(0)
         return str(timezone(offset))
     return name
@@ -243,12 +243,12 @@ def find_zone(name: str) -> tzinfo:
 
 
 def is_moment(table: Table, position: int) -> bool:
-    """Whether a column holds moments, and not durations."""
+    """Whether a column holds timestamps, and not durations."""
     return table.kind(position) is Kind.TIME and table.holds(position) == Kind.TIME.value
 
 
 def check_time_parts(option: Any, country: Any) -> None:
-    """Raises an error if `time_parts` or `holidays` is not what it can be."""
+    """Raises an error if `time_parts` or `holidays` is invalid."""
     choices = option.values() if isinstance(option, Mapping) else [option]
     for choice in choices:
         if isinstance(choice, str):
@@ -266,7 +266,7 @@ def check_time_parts(option: Any, country: Any) -> None:
         if not named:
             raise ValueError("time_parts is empty: name at least one part, such as 'trend', or leave out the column")
         if HOLIDAY in named and country is None:
-            raise ValueError("time_parts has 'holiday': say whose with holidays, as in holidays='US'")
+            raise ValueError("time_parts has 'holiday': name a country with holidays, as in holidays='US'")
     if country is not None:
         if not isinstance(country, str):
             raise TypeError(f"holidays is {country!r}: it must be the code of a country, as in 'US' or 'US-NY'")
@@ -274,7 +274,7 @@ def check_time_parts(option: Any, country: Any) -> None:
 
 
 def parts_wanted(option: Any, name: str) -> Parts:
-    """What `time_parts` says of a column."""
+    """The choice of `time_parts` for a column."""
     wanted: Parts = option.get(name, AUTO) if isinstance(option, Mapping) else option
     return wanted
 
