@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paribus import _core
@@ -321,6 +321,38 @@ def test_new_rows_alone_get_the_same_bits_from_unpacked_forests(n_columns: int) 
     np.testing.assert_array_equal(forest.surprises(rows, new, target, 0.5, 1.0), grown)
     few = [forest.surprises(rows[i : i + 1], new[i : i + 1], target[i : i + 1], 0.5, 1.0)[0] for i in range(0, 900, 9)]
     np.testing.assert_array_equal(few, grown[::9])
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1), n_categories=st.sampled_from([2, 30, 31, 70, 290]))
+def test_rows_side_by_side_end_where_they_end_alone(seed: int, n_categories: int) -> None:
+    """Tests categories of one and of several words, never seen ones, gaps anywhere, huge values, gaps told from values,
+    and thresholds of more than 32 bits: many rows at once have the same leaves as each has by itself.
+    """
+    random = np.random.default_rng(seed)
+    n_rows = 300
+    columns = np.array([
+        random.integers(n_categories, size=n_rows),
+        random.normal(size=n_rows) * 10.0 ** random.choice([0, 30, 40, 200]),
+        np.where(random.random(n_rows) < 0.4, np.nan, 7.0),
+        random.integers(3, size=n_rows),
+        (1e15 if seed % 2 else 0) + np.arange(n_rows),
+    ])  # fmt: skip
+    categorical = np.array([1, 0, 0, 1, 0], dtype=np.uint8)
+    target = np.where(np.isnan(columns[2]), 50.0, 0.0) + columns[0] % 7 + random.normal(size=n_rows)
+    forest = make_forest(columns, categorical, target, min_samples_leaf=1, max_features=2, n_pairs=12, seed=seed % 1000)
+    rows = np.ascontiguousarray(columns.T)
+    random.shuffle(rows[:, 2])
+    rows[random.random(rows.shape) < 0.1] = np.nan
+    rows[::3, 0], rows[1::3, 3] = n_categories + 5, 3.0
+    rows[::11, 1], rows[1::11, 1], rows[2::11, 2] = 1e300, -1e300, 1e39
+    fitted = np.where(random.random(n_rows) < 0.5, np.arange(n_rows), -1)
+    together = forest.atoms(rows, fitted)
+    forest.release()
+    some = range(0, n_rows, 5)
+    # Of so few rows, each is followed through the packed trees.
+    alone = [forest.atoms(rows[i : i + 1], fitted[i : i + 1])[0] for i in some]
+    np.testing.assert_array_equal(together[some], alone)
 
 
 def stored(columns: Array, categorical: Array, target: Array) -> tuple[Forest, Any]:

@@ -37,10 +37,8 @@ public:
         std::vector<const std::int32_t *> targets;
 
         std::vector<std::uint8_t> is_second;
-        std::vector<std::uint32_t> incomplete, everyone;
         std::vector<const TableTree *> trees;
-        std::vector<TableTree::Leaf> found;
-        std::vector<float> rounded;
+        std::vector<float> arranged;
         std::vector<std::int32_t> steps;
 
         /// Whether the targets of each leaf come after the mean of the second target there, in steps of `second_steps`

@@ -421,7 +421,7 @@ TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t
         ++split;
     }
     const std::vector<std::uint32_t> &sample = samples_.sample(which);
-    members.reserve(tree.header.n_members + tree.header.n_splits + 1);
+    members.reserve(members.size() + tree.header.n_members + tree.header.n_splits + 1);
     for (std::size_t leaf = 0; leaf <= tree.header.n_splits; ++leaf) {
         const std::size_t mean = members.size();
         members.push_back(0);

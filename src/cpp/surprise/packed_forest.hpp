@@ -41,6 +41,8 @@ public:
     std::size_t min_rows_to_unpack() const;
 
     const FeatureKinds &kinds() const { return kinds_; }
+    /// Those that trees ask for.
+    const std::vector<std::uint16_t> &features() const { return features_; }
     const TreeSamples &samples() const { return samples_; }
     std::size_t n_pairs() const override { return samples_.n_pairs(); }
     const TargetGrid &grid() const override { return grid_; }
@@ -56,8 +58,8 @@ public:
     /// target.
     void find_rows(std::size_t pair, const double *row, std::int64_t fitted, std::vector<std::uint32_t> &rows) const;
 
-    /// A tree in the form that many rows go down fast, without its members; and these as steps, those of each leaf
-    /// after the mean of the second target there.
+    /// A tree as it was grown, without its members; these are appended as steps, those of each leaf after the mean of
+    /// the second target there.
     ///
     /// @param step_of by row of the table
     TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of,

@@ -16,7 +16,7 @@ namespace paribus {
 TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, const TargetColumn &target,
                          const TreeParameters &parameters, std::uint64_t seed, std::size_t n_threads,
                          const Tick &on_tick)
-    : kinds_(*table.kinds()), samples_(samples) {
+    : kinds_(*table.kinds()), samples_(samples), planes_(kinds_, parameters.features) {
     std::vector<double> values(table.n_rows());
     double high = -std::numeric_limits<double>::infinity();
     grid_.low = -high;
@@ -52,64 +52,63 @@ TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, 
         [&](std::size_t n_done) { on_tick(n_done / 2); });
     trees_.reserve(trees.size());
     for (auto &tree : trees) trees_.push_back(std::move(*tree));
-    join(members_of);
+    for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
+        std::vector<std::int32_t> &members = members_of[2 * pair], &others = members_of[2 * pair + 1];
+        second_.push_back(static_cast<std::uint32_t>(members.size()));
+        pairs_.emplace_back(planes_, trees_[2 * pair], trees_[2 * pair + 1], second_.back());
+        members.insert(members.end(), others.begin(), others.end());
+        // The last leaf is read by lots, too.
+        members.resize(members.size() + step_lot);
+        others = {};
+        members_.push_back(std::move(members));
+    }
 }
 
 TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::size_t n_threads)
-    : kinds_(packed.kinds()), samples_(packed.samples()), grid_(packed.grid()), has_second_(true) {
+    : kinds_(packed.kinds()),
+      samples_(packed.samples()),
+      grid_(packed.grid()),
+      planes_(kinds_, packed.features()),
+      trees_(2 * n_pairs(), TableTree::empty()),
+      has_second_(true),
+      pairs_(n_pairs()),
+      members_(n_pairs()),
+      second_(n_pairs()) {
     const std::vector<std::int32_t> steps = packed.steps();
-    std::vector<std::optional<TableTree>> trees(2 * n_pairs());
-    std::vector<std::vector<std::int32_t>> members_of(trees.size());
     for_each_item(
-        trees.size(), n_threads,
+        n_pairs(), n_threads,
         [&](const std::atomic<bool> &) {
-            return [&](std::size_t which) {
-                const bool is_used = !for_new_rows || which % 2 == 0;
-                trees[which].emplace(is_used ? packed.unpack(which, steps, members_of[which]) : TableTree::empty());
+            return [&](std::size_t pair) {
+                std::vector<std::int32_t> &members = members_[pair];
+                TableTree first = packed.unpack(2 * pair, steps, members);
+                second_[pair] = static_cast<std::uint32_t>(members.size());
+                TableTree second = for_new_rows ? TableTree::empty() : packed.unpack(2 * pair + 1, steps, members);
+                members.resize(members.size() + step_lot);
+                pairs_[pair] = TreePair(planes_, first, second, second_[pair]);
+                if (pairs_[pair].is_usable()) return;
+                trees_[2 * pair] = std::move(first);
+                trees_[2 * pair + 1] = std::move(second);
             };
         },
         [](std::size_t) {});
-    trees_.reserve(trees.size());
-    for (auto &tree : trees) trees_.push_back(std::move(*tree));
-    join(members_of);
-}
-
-void TableForest::join(std::vector<std::vector<std::int32_t>> &members) {
-    members_.resize(n_pairs());
-    for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
-        std::vector<std::int32_t> &first = members[2 * pair], &second = members[2 * pair + 1];
-        second_.push_back(static_cast<std::uint32_t>(first.size()));
-        pairs_.emplace_back(trees_[2 * pair], trees_[2 * pair + 1], second_.back());
-        // The last leaf is read by lots, too.
-        members_[pair].reserve(first.size() + second.size() + step_lot);
-        members_[pair].insert(members_[pair].end(), first.begin(), first.end());
-        members_[pair].insert(members_[pair].end(), second.begin(), second.end());
-        members_[pair].resize(members_[pair].size() + step_lot);
-        first = {};
-        second = {};
-    }
 }
 
 std::vector<std::uint8_t> TableForest::pack(const std::vector<std::uint16_t> &features) {
     std::vector<std::uint8_t> bytes = PackedForest::pack(kinds_, features, grid_, samples_, trees_);
-    for (TableTree &tree : trees_) tree.forget_members();
+    for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
+        trees_[tree].forget_members();
+        if (pairs_[tree / 2].is_usable()) trees_[tree] = TableTree::empty();
+    }
     return bytes;
 }
 
 void TableForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const {
-    const std::size_t n = end - begin, n_features = kinds_.n_features();
-    const double *const values = rows.features + begin * n_features;
+    const std::size_t n = end - begin;
+    const double *const values = rows.features + begin * kinds_.n_features();
     scratch.start(n, n_pairs());
     scratch.has_second = has_second_;
     scratch.is_second.resize(n);
-    scratch.incomplete.clear();
-    for (std::size_t row = 0; row < n; ++row) {
-        const double *const own = values + row * n_features;
-        if (std::any_of(own, own + n_features, [](double value) { return value != value; })) {
-            scratch.incomplete.push_back(static_cast<std::uint32_t>(row));
-        }
-    }
-    TreePair::arrange(values, n, n_features, scratch.rounded);
+    planes_.arrange(values, n, scratch.arranged);
     // All rows through one pair of trees before the next, so that it stays near the processor.
     for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
         scratch.targets[pair] = members_[pair].data();
@@ -117,30 +116,20 @@ void TableForest::find_leaves(const AskedRows &rows, std::size_t begin, std::siz
             scratch.is_second[row - begin] = samples_.unseen_tree(pair, rows.fitted[row]) != 2 * pair;
         }
         if (pairs_[pair].is_usable()) {
-            pairs_[pair].find(scratch.rounded, n_features, scratch.is_second.data(), n,
-                              scratch.leaves.data() + pair * n);
-            find_some(values, scratch.incomplete, pair, scratch);
+            pairs_[pair].find(planes_, scratch.arranged, scratch.is_second.data(), n, scratch.leaves.data() + pair * n);
         } else {
-            if (scratch.everyone.size() != n) {
-                scratch.everyone.resize(n);
-                std::iota(scratch.everyone.begin(), scratch.everyone.end(), 0);
-            }
-            find_some(values, scratch.everyone, pair, scratch);
+            find_exactly(values, pair, scratch);
         }
     }
 }
 
-void TableForest::find_some(const double *rows, const std::vector<std::uint32_t> &which, std::size_t pair,
-                            Scratch &scratch) const {
-    scratch.trees.resize(which.size());
-    scratch.found.resize(which.size());
-    for (std::size_t i = 0; i < which.size(); ++i) scratch.trees[i] = &trees_[2 * pair + scratch.is_second[which[i]]];
-    TableTree::find(kinds_, scratch.trees.data(), rows, which, scratch.found.data());
-    for (std::size_t i = 0; i < which.size(); ++i) {
-        const TableTree::Leaf &leaf = scratch.found[i];
-        const std::uint32_t offset = scratch.is_second[which[i]] != 0 ? second_[pair] : 0;
-        scratch.leaves[pair * scratch.n_rows + which[i]] = {leaf.first + offset, leaf.n_rows};
-    }
+void TableForest::find_exactly(const double *rows, std::size_t pair, Scratch &scratch) const {
+    const std::size_t n = scratch.n_rows;
+    scratch.trees.resize(n);
+    for (std::size_t row = 0; row < n; ++row) scratch.trees[row] = &trees_[2 * pair + scratch.is_second[row]];
+    TableTree::Leaf *const leaves = scratch.leaves.data() + pair * n;
+    TableTree::find(kinds_, scratch.trees.data(), rows, n, leaves);
+    for (std::size_t row = 0; row < n; ++row) leaves[row].first += scratch.is_second[row] != 0 ? second_[pair] : 0;
 }
 
 }  // namespace paribus

@@ -21,7 +21,7 @@ public:
     /// @param for_new_rows whether it is asked about new rows only: these need no more than the first tree of each pair
     TableForest(const PackedForest &packed, bool for_new_rows, std::size_t n_threads);
 
-    /// The bytes for a `PackedForest`. Only of a forest that was grown.
+    /// The bytes for a `PackedForest`. Only of a forest that was grown, and only once.
     std::vector<std::uint8_t> pack(const std::vector<std::uint16_t> &features);
 
     std::size_t n_pairs() const override { return samples_.n_pairs(); }
@@ -29,15 +29,14 @@ public:
     void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const override;
 
 private:
+    /// The leaves of all rows in one pair of trees whose thresholds have more than 32 bits.
+    void find_exactly(const double *rows, std::size_t pair, Scratch &scratch) const;
+
     const FeatureKinds &kinds_;
     const TreeSamples &samples_;
     TargetGrid grid_;
-    /// Puts the trees of a pair, and the targets in their leaves, side by side.
-    void join(std::vector<std::vector<std::int32_t>> &members);
-    /// The leaves of some rows in one pair of trees, whatever these ask for, and whatever the rows lack.
-    void find_some(const double *rows, const std::vector<std::uint32_t> &which, std::size_t pair,
-                   Scratch &scratch) const;
-
+    RowPlanes planes_;
+    /// Empty in the place of those that `pairs_` has.
     std::vector<TableTree> trees_;
     /// Only a forest that was packed knows the second target.
     bool has_second_ = false;

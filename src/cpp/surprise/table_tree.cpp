@@ -244,7 +244,7 @@ bool TableTree::category_goes_left(const FeatureKinds &kinds, const Node &node, 
 }
 
 void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
-                          const std::uint32_t *which, std::size_t n_rows, Leaf *leaves) {
+                          std::size_t n_rows, Leaf *leaves) {
     const std::size_t n_features = kinds.n_features();
     // The last rows are joined by copies of the first.
     const double *values[side_by_side];
@@ -253,7 +253,7 @@ void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *tre
     for (std::size_t i = 0; i < side_by_side; ++i) {
         const std::size_t row = i < n_rows ? i : 0;
         nodes[i] = trees[row]->nodes_.data();
-        values[i] = rows + which[row] * n_features;
+        values[i] = rows + row * n_features;
     }
     const auto step = [&](std::size_t i) {
         const Node &node = nodes[i][places[i]];
@@ -279,10 +279,10 @@ void TableTree::find_some(const FeatureKinds &kinds, const TableTree *const *tre
     for (std::size_t i = 0; i < n_rows; ++i) leaves[i] = trees[i]->leaves_[places[i]];
 }
 
-void TableTree::find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
-                     const std::vector<std::uint32_t> &which, Leaf *leaves) {
-    for (std::size_t begin = 0; begin < which.size(); begin += side_by_side) {
-        find_some(kinds, trees + begin, rows, which.data() + begin, std::min(side_by_side, which.size() - begin),
+void TableTree::find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows, std::size_t n_rows,
+                     Leaf *leaves) {
+    for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
+        find_some(kinds, trees + begin, rows + begin * kinds.n_features(), std::min(side_by_side, n_rows - begin),
                   leaves + begin);
     }
 }

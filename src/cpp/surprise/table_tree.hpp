@@ -79,11 +79,10 @@ public:
     /// The leaf of each row in a tree of its own choice. A value that is missing or a category that a split has not
     /// seen goes where the split sends it, or with the majority.
     ///
+    /// @param trees by row
     /// @param rows  [row][feature of the table]
-    /// @param which the rows that are asked for
-    /// @param trees one for each of these
-    static void find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
-                     const std::vector<std::uint32_t> &which, Leaf *leaves);
+    static void find(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows, std::size_t n_rows,
+                     Leaf *leaves);
 
 private:
     /// Leaves only so many rows in each leaf as are to represent it.
@@ -93,7 +92,7 @@ private:
     static constexpr std::size_t side_by_side = 8;
     /// No more rows than that.
     static void find_some(const FeatureKinds &kinds, const TableTree *const *trees, const double *rows,
-                          const std::uint32_t *which, std::size_t n_rows, Leaf *leaves);
+                          std::size_t n_rows, Leaf *leaves);
     bool category_goes_left(const FeatureKinds &kinds, const Node &node, double value) const;
 
     friend class TreeGrower;

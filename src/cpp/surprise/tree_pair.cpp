@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "surprise/threshold.hpp"
 
@@ -9,68 +10,154 @@ namespace paribus {
 
 namespace {
 
-constexpr std::size_t max_nodes = 0xffff;
+constexpr std::size_t max_nodes = 0xffff, max_place = 0xffff;
 // What is left of a 32-bit number if it is to be none.
 constexpr std::uint32_t no_number = 0x7fc00000u, max_first = 0x003fffffu;
 
-/// The lowest 32-bit number that is not below a number.
-inline float rounded_up(double value) {
-    const auto nearest = static_cast<float>(value);
-    if (!(static_cast<double>(nearest) < value)) return nearest;
-    const auto bits = std::bit_cast<std::uint32_t>(nearest);
-    constexpr std::uint32_t sign = 0x80000000u;
-    // Upwards is away from 0 for positive numbers, and towards it for negative ones.
-    if ((bits & ~sign) == 0) return std::bit_cast<float>(std::uint32_t{1});
-    return std::bit_cast<float>((bits & sign) != 0 ? bits - 1 : bits + 1);
-}
-
 }  // namespace
 
-void TreePair::arrange(const double *rows, std::size_t n_rows, std::size_t n_features, std::vector<float> &arranged) {
-    const std::size_t n_groups = (n_rows + side_by_side - 1) / side_by_side;
-    // Leaves look at what may lie beyond the last row.
-    arranged.resize(n_groups * side_by_side * n_features + TableTree::max_leaf_rows + side_by_side);
-    for (std::size_t place = 0; place < n_groups * side_by_side; ++place) {
-        // The last rows are joined by copies of one of them.
-        const double *const values = rows + std::min(place, n_rows - 1) * n_features;
-        float *const to = arranged.data() + place / side_by_side * side_by_side * n_features + place % side_by_side;
-        for (std::size_t feature = 0; feature < n_features; ++feature) {
-            to[feature * side_by_side] = rounded_up(values[feature]);
-        }
-    }
-}
+/// Appends one tree to the nodes of a pair.
+class TreePair::Builder {
+public:
+    Builder(const RowPlanes &planes, const TableTree &tree, std::uint32_t offset, std::vector<Node> &nodes)
+        : planes_(planes), tree_(tree), offset_(offset), nodes_(nodes) {}
 
-TreePair::TreePair(const TableTree &first, const TableTree &second, std::uint32_t offset) {
+    /// Returns whether the tree fits.
+    bool append() {
+        const std::size_t root = nodes_.size();
+        nodes_.emplace_back();
+        waiting_.push_back({0, root});
+        // Level by level, so that the upper levels are near each other.
+        for (std::size_t i = 0; i < waiting_.size(); ++i) {
+            if (!write(waiting_[i])) return false;
+        }
+        for (const auto &[from, to] : copies_) {
+            nodes_[to] = nodes_[from];
+            if (nodes_[to].left == from) nodes_[to].left = static_cast<std::uint16_t>(to);
+        }
+        return nodes_.size() <= max_nodes;
+    }
+
+private:
+    struct Waiting {
+        std::uint32_t node;
+        std::size_t place;
+    };
+
+    bool write(const Waiting &each) {
+        const TableTree::Node &node = tree_.nodes()[each.node];
+        if (node.left == each.node) return write_leaf(each);
+        if (node.is_categorical) return write_categories(each, node);
+        const bool is_below_all = std::isinf(node.threshold) && node.threshold > 0.0;
+        const std::size_t plane = planes_.begin(node.feature) + (node.missing_left ? RowPlanes::side_by_side : 0);
+        if ((!is_below_all && !(is_single(node.threshold) && std::isfinite(node.threshold))) || plane > max_place) {
+            return false;
+        }
+        const float threshold = is_below_all ? RowPlanes::highest : static_cast<float>(node.threshold);
+        const std::size_t left = add_children(each.place, threshold, plane);
+        waiting_.push_back({node.left, left});
+        waiting_.push_back({node.left + 1, left + 1});
+        return nodes_.size() <= max_nodes;
+    }
+
+    bool write_leaf(const Waiting &each) {
+        const TableTree::Leaf &leaf = tree_.leaves()[each.node];
+        const std::uint32_t first = leaf.first + offset_;
+        const std::size_t place = planes_.numbers_begin() + leaf.n_rows;
+        if (first > max_first || place > max_place) return false;
+        nodes_[each.place] = {std::bit_cast<float>(no_number | first), static_cast<std::uint16_t>(each.place),
+                              static_cast<std::uint16_t>(place)};
+        return true;
+    }
+
+    /// One node for each word that has bins of the set, or else of the other set, if that has fewer. The child that
+    /// they lead to has a copy next to each.
+    bool write_categories(const Waiting &each, const TableTree::Node &node) {
+        const TableTree::BinSet &set = tree_.sets()[static_cast<std::size_t>(node.threshold)];
+        const std::size_t n_words = planes_.n_words(node.feature);
+        if (planes_.begin(node.feature) + n_words * RowPlanes::side_by_side > max_place) return false;
+        words_.assign(n_words, 0);
+        for (std::size_t bin = 0; bin < n_words * RowPlanes::bins_per_word; ++bin) {
+            const bool is_in = bin < FeatureTable::missing_bin && TableTree::is_in(set, static_cast<std::uint8_t>(bin));
+            words_[bin / RowPlanes::bins_per_word] |= std::uint32_t{is_in} << (bin % RowPlanes::bins_per_word);
+        }
+        if (TableTree::is_in(set, FeatureTable::missing_bin)) words_[0] |= RowPlanes::missing_bit;
+        if (node.missing_left) words_[0] |= RowPlanes::unknown_bit;
+        others_.resize(n_words);
+        for (std::size_t word = 0; word < n_words; ++word) {
+            const std::uint32_t all = (1u << RowPlanes::bins_per_word) - 1;
+            others_[word] = ~words_[word] & (word == 0 ? ~0u : all);
+        }
+        const auto count = [](const std::vector<std::uint32_t> &words) {
+            return words.size() - static_cast<std::size_t>(std::count(words.begin(), words.end(), 0u));
+        };
+        const bool is_other = count(others_) < count(words_);
+        const std::vector<std::uint32_t> &asked = is_other ? others_ : words_;
+        const std::uint32_t hit = node.left + is_other, missed = node.left + !is_other;
+        std::size_t place = each.place, first_hit = 0;
+        for (std::size_t word = 0; word < n_words; ++word) {
+            const bool is_last = word + 1 == n_words;
+            if (asked[word] == 0 && !(is_last && first_hit == 0)) continue;
+            const std::size_t plane = planes_.begin(node.feature) + word * RowPlanes::side_by_side;
+            const std::size_t left = add_children(place, std::bit_cast<float>(asked[word]), plane);
+            if (first_hit == 0) {
+                first_hit = left;
+                waiting_.push_back({hit, left});
+            } else {
+                copies_.push_back({first_hit, left});
+            }
+            place = left + 1;
+        }
+        waiting_.push_back({missed, place});
+        return nodes_.size() <= max_nodes;
+    }
+
+    std::size_t add_children(std::size_t place, float threshold, std::size_t plane) {
+        const std::size_t left = nodes_.size();
+        nodes_[place] = {threshold, static_cast<std::uint16_t>(left), static_cast<std::uint16_t>(plane)};
+        nodes_.resize(left + 2);
+        return left;
+    }
+
+    const RowPlanes &planes_;
+    const TableTree &tree_;
+    std::uint32_t offset_;
+    std::vector<Node> &nodes_;
+    std::vector<Waiting> waiting_;
+    struct Copy {
+        std::size_t from, to;
+    };
+    std::vector<Copy> copies_;
+    std::vector<std::uint32_t> words_, others_;
+};
+
+TreePair::TreePair(const RowPlanes &planes, const TableTree &first, const TableTree &second, std::uint32_t offset) {
     if (first.nodes().size() + second.nodes().size() > max_nodes) return;
     nodes_.reserve(first.nodes().size() + second.nodes().size());
-    second_root_ = static_cast<std::uint32_t>(first.nodes().size());
+    const auto append = [&](const TableTree &tree, std::uint32_t begin) {
+        second_root_ = static_cast<std::uint32_t>(nodes_.size());
+        return Builder(planes, tree, begin, nodes_).append();
+    };
     if (!append(first, 0) || !append(second, offset)) nodes_ = {};
 }
 
-bool TreePair::append(const TableTree &tree, std::uint32_t offset) {
-    const std::size_t begin = nodes_.size();
-    for (std::size_t i = 0; i < tree.nodes().size(); ++i) {
-        const TableTree::Node &node = tree.nodes()[i];
-        const auto left = static_cast<std::uint16_t>(begin + node.left);
-        if (node.left == i) {
-            const std::uint32_t first = tree.leaves()[i].first + offset;
-            if (first > max_first) return false;
-            nodes_.push_back(
-                {std::bit_cast<float>(no_number | first), left, static_cast<std::uint16_t>(tree.leaves()[i].n_rows)});
-            continue;
-        }
-        const std::size_t place = std::size_t{node.feature} * side_by_side;
-        if (node.is_categorical || !is_single(node.threshold) || place > 0xffff) return false;
-        nodes_.push_back({static_cast<float>(node.threshold), left, static_cast<std::uint16_t>(place)});
+void TreePair::find(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,
+                    std::size_t n_rows, TableTree::Leaf *leaves) const {
+    if (planes.numbers_begin() > 0) {
+        find_all<true>(planes, arranged, is_second, n_rows, leaves);
+    } else {
+        find_all<false>(planes, arranged, is_second, n_rows, leaves);
     }
-    return true;
 }
 
-void TreePair::find(const std::vector<float> &arranged, std::size_t n_features, const std::uint8_t *is_second,
-                    std::size_t n_rows, TableTree::Leaf *leaves) const {
+template <bool has_categories>
+void TreePair::find_all(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,
+                        std::size_t n_rows, TableTree::Leaf *leaves) const {
+    constexpr std::size_t side_by_side = RowPlanes::side_by_side;
     const Node *const nodes = nodes_.data();
+    const std::size_t numbers_begin = planes.numbers_begin(), size = planes.size();
     for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
-        const float *const values = arranged.data() + begin * n_features;
+        const float *const values = arranged.data() + begin / side_by_side * size;
         const std::size_t n = std::min(side_by_side, n_rows - begin);
         std::uint32_t places[side_by_side];
         for (std::size_t i = 0; i < side_by_side; ++i) {
@@ -79,16 +166,24 @@ void TreePair::find(const std::vector<float> &arranged, std::size_t n_features, 
         // Without branches: they would be guessed wrong half of the time.
         const auto step = [&](std::size_t i) __attribute__((always_inline)) {
             const Node &node = nodes[places[i]];
-            places[i] = std::uint32_t{node.left} + (node.threshold < values[node.place + i]);
+            const float value = values[node.place + i];
+            std::uint32_t goes_right = node.threshold < value;
+            if constexpr (has_categories) {
+                const std::uint32_t is_number = node.place >= numbers_begin;
+                const auto asked = std::bit_cast<std::uint32_t>(node.threshold);
+                const std::uint32_t is_other = (asked & std::bit_cast<std::uint32_t>(value)) == 0;
+                goes_right = (goes_right & is_number) | (is_other & (is_number ^ 1));
+            }
+            places[i] = node.left + goes_right;
         };
         for (std::uint32_t moved = 1; moved != 0;) {
             // To ask whether all have arrived takes as long as a step.
             for (std::size_t level = 0; level < 3; ++level) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
                 for (std::size_t i = 0; i < side_by_side; ++i) step(i);
             }
             moved = 0;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (std::size_t i = 0; i < side_by_side; ++i) {
                 const std::uint32_t last = places[i];
                 step(i);
@@ -97,7 +192,8 @@ void TreePair::find(const std::vector<float> &arranged, std::size_t n_features, 
         }
         for (std::size_t i = 0; i < n; ++i) {
             const Node &leaf = nodes[places[i]];
-            leaves[begin + i] = {std::bit_cast<std::uint32_t>(leaf.threshold) & max_first, leaf.place};
+            leaves[begin + i] = {std::bit_cast<std::uint32_t>(leaf.threshold) & max_first,
+                                 static_cast<std::uint32_t>(leaf.place - numbers_begin)};
         }
     }
 }
