@@ -115,7 +115,7 @@ def test_past_knows_no_future(tmp_path: Path) -> None:
 def test_past_needs_moments() -> None:
     """Tests that reference='past' without a time is refused in one sentence."""
     table = readings().assign(when=np.arange(HOURS))
-    with pytest.raises(ValueError, match="reference='past' needs a contextual column of moments"):
+    with pytest.raises(ValueError, match="reference='past' needs a contextual column of dates or timestamps"):
         detector(reference="past").fit(table)
     with pytest.raises(ValueError, match="reference is 'future': it must be 'all' or 'past'"):
         detector(reference="future").fit(readings())
@@ -123,7 +123,7 @@ def test_past_needs_moments() -> None:
 
 @pytest.mark.parametrize("odd", ["one moment", "one day", "missing", "far apart", "few"])
 def test_odd_moments(odd: str) -> None:
-    """Tests that any column of moments can be context."""
+    """Tests that any column of timestamps can be context."""
     table = readings()[:200].copy()
     if odd == "one moment":
         table["when"] = table["when"].iloc[0]

@@ -1,4 +1,4 @@
-"""Tests of moments as context."""
+"""Tests of timestamps as context."""
 
 from __future__ import annotations
 

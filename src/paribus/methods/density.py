@@ -21,14 +21,14 @@ MAX_STEPS = 32
 
 @dataclass(frozen=True)
 class ColumnShape:
-    """The scale on which a column is smoothed: far values are closer together there than they are by themselves."""
+    """The scale on which a column is smoothed: it pulls far values together."""
 
     kind: ShapeName = "plain"
     center: float = 0.0
     unit: float = 1.0
 
     def transformed(self, values: Floats) -> Floats:
-        """Values on the scale: as they are, asinh((value - center) / unit), or log(value + unit).
+        """Values on the scale: unchanged, asinh((value - center) / unit), or log(value + unit).
 
         >>> shape = ColumnShape("log", unit=1.0)
         >>> shape.inverse(shape.transformed(np.array([-3.0, 0.0, 99.0]))).round(9)
@@ -37,7 +37,7 @@ class ColumnShape:
         if self.kind == "asinh":
             return np.asarray(np.arcsinh((values - self.center) / self.unit))
         if self.kind == "log":
-            # Straight on, where there is no logarithm.
+            # Linear where the logarithm is undefined.
             above = np.log(np.maximum(values, -0.5 * self.unit) + self.unit)
             return np.asarray(above + 2.0 * np.minimum(values / self.unit + 0.5, 0.0))
         return values
@@ -51,9 +51,9 @@ class ColumnShape:
         return np.ones_like(values)
 
     def inverse(self, transformed: Floats) -> Floats:
-        """The values again."""
+        """The inverse of `transformed`."""
         if self.kind == "asinh":
-            # Beyond this, numbers end.
+            # Larger arguments would overflow.
             return np.asarray(self.center + self.unit * np.sinh(np.clip(transformed, -600.0, 600.0)))
         if self.kind == "log":
             start = np.log(0.5 * self.unit)
@@ -64,9 +64,9 @@ class ColumnShape:
 
 @dataclass(frozen=True)
 class RangeMap:
-    """Makes ranges hold what they say: a level of a smooth distribution for each probability that is wanted.
+    """Calibrates ranges: maps nominal probabilities to levels of a smooth distribution.
 
-    If the distributions were exactly right, the two would be the same.
+    If the distributions were exactly right, this would be the identity.
     """
 
     probabilities: Floats
@@ -74,12 +74,12 @@ class RangeMap:
 
     @classmethod
     def exact(cls) -> RangeMap:
-        """The map that changes nothing."""
+        """The identity."""
         return cls(np.array([0.0, 1.0]), np.array([0.0, 1.0]))
 
     @classmethod
     def fit(cls, below: Floats, up_to: Floats) -> RangeMap:
-        """Learns from fitted rows: how much of its own distribution lies below each value, and up to it.
+        """Learns from fitted rows, given the share of its own distribution below each value, and up to it.
 
         >>> at = np.random.default_rng(0).beta(2, 2, size=4000)
         >>> RangeMap.fit(at, at)(np.array([0.05, 0.5])).round(2)
@@ -99,16 +99,16 @@ class RangeMap:
 
 @dataclass(frozen=True)
 class ColumnSupport:
-    """The values that a column can have, as far as that is known."""
+    """The possible values of a column, as far as they are known."""
 
     lowest: float = -np.inf
     highest: float = np.inf
     resolution: float = 0.0
-    """How far values that repeat are apart; 0 if they hardly repeat."""
+    """The distance between values that repeat; 0 if they hardly repeat."""
     values: Floats | None = field(default=None, repr=False)
-    """All that there are, ascending, if they are few."""
+    """All of them in ascending order, if they are few."""
     decimals: int | None = None
-    """How many decimals values have, if they repeat and are many."""
+    """The number of decimals, if values repeat and are many."""
 
     def nearest(self, values: Floats) -> Floats:
         """The possible values that are nearest."""
@@ -122,7 +122,7 @@ class ColumnSupport:
 
 @dataclass(frozen=True)
 class Density:
-    """The distribution of one row: kernels around atoms, and ranges that hold what they say."""
+    """The distribution of one row: kernels around atoms, and calibrated ranges."""
 
     atoms: Floats
     """On the scale of the shape."""
@@ -146,7 +146,7 @@ class Density:
         return student_cumulative(transformed[:, None], self.atoms, self.widths) @ self.weights
 
     def percentiles(self, n: int) -> Floats:
-        """From nearly the smallest value, in n equal shares, to nearly the largest; values that the column can have."""
+        """From nearly the smallest value, in n equal shares, to nearly the largest; only possible values."""
         some = np.argsort(self.atoms, kind="stable")[:: -(-len(self.atoms) // MAX_STEPS)]
         steps = np.unique(self.atoms[some, None] + self.widths[some, None] * STEPS)
         found = np.interp(self.ranges(percentile_shares(n)), self._cumulative(steps), steps)

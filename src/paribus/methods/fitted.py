@@ -26,7 +26,7 @@ class Fitted:
     state : MethodState
         The state of the method.
     judged : Judged, or a function that makes it
-        What the method says about the fitted rows, each judged out of sample. What comes from a file is made when it is
+        The results for the fitted rows, each judged out of sample. Results in a file are read when they are
         first needed.
     reach : array
         [row][2]: the distances of the nearest and the farthest reference row, for all fitted rows or a sample.
@@ -35,13 +35,13 @@ class Fitted:
     seconds : float
         How long the fit took.
     excluded : array, optional
-        Rows that are known to be anomalies, from which nothing was learned.
+        Rows that are known to be anomalies and were excluded from the fit.
     fitted_at : str, optional
-        When the fit was, in UTC; now by default.
+        The time of the fit, in UTC; now by default.
     note : str
-        What the user wants to remember about the fit, such as the name of the table.
+        A note of the user about the fit, such as the name of the table.
     known : sequence of mappings
-        What is known about some rows, as plain values.
+        The known rows, as plain values.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Fitted:
 
     @property
     def learned(self) -> EncodedTable:
-        """The table without the behavior of rows that nothing was learned from."""
+        """The table without the behavior of excluded rows."""
         return self.table.without_behavior(self.excluded)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Fitted:
 
     @property
     def judged(self) -> Judged:
-        """What the method says about the fitted rows, each judged out of sample."""
+        """The results for the fitted rows, each judged out of sample."""
         if not isinstance(self._judged, Judged):
             self._judged = self._judged()
         return self._judged

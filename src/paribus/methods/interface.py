@@ -39,12 +39,12 @@ class RowBatch:
 
 @dataclass(frozen=True)
 class Judged:
-    """What a method says about rows, in numbers."""
+    """The results of a method for some rows."""
 
     partial: Floats
     """Partial scores, [row][behavioral feature]; NaN where a value cannot be scored."""
     kinds: npt.NDArray[np.object_] | None = None
-    """The most probable kind of anomaly of each row; None if the method does not tell kinds apart."""
+    """The most probable kind of anomaly of each row; None if the method has no kinds."""
     cell_p_values: Floats | None = None
     """[row][behavioral feature]: the probability of a value at most as dense given the context; None if unknown."""
     cell_p_values_given_all: Floats | None = None
@@ -83,14 +83,14 @@ class CellVerdict:
     density: Density | None
     """The distribution of the feature in the row's context; None if it is categorical."""
     usual_given_all: tuple[float, float] | None = None
-    """What 90 % of rows with the same context and the same other values have; None if it is not worth knowing."""
+    """What 90 % of rows with the same context and the same other values have; None if it is of no interest."""
     shares: CategoryShares | None = None
     """The same if it is categorical."""
 
 
 @dataclass(frozen=True)
 class RowFindings:
-    """Everything that a method says about one row."""
+    """All results of a method for one row."""
 
     partial_scores: Floats
     """The partial score of each behavioral feature."""
@@ -107,7 +107,7 @@ class RowFindings:
     verdicts: tuple[CellVerdict, ...] | None = None
     """The verdict on each behavioral feature; None if the method has none."""
     kind: str | None = None
-    """The most probable kind of anomaly, if the method tells kinds apart."""
+    """The most probable kind of anomaly, if the method has kinds."""
 
 
 class FittedMethod(Protocol):
@@ -117,7 +117,7 @@ class FittedMethod(Protocol):
         """For each row, the position of the fitted row that is identical to it, or -1; of several, always the same."""
 
     def judge(self, rows: RowBatch) -> Judged:
-        """Partial scores, and whatever else the method says about each row."""
+        """Partial scores, and the other results for each row."""
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """The distributions in the contexts of rows, [row][behavioral feature][quantile]. Behavior may be missing."""

@@ -1,4 +1,4 @@
-"""The scores of ordinary rows: what a score is worth as a probability, whatever anomalies the table has."""
+"""The null distribution of scores: calibrated p-values, even if the table has anomalies."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from paribus._common.arrays import Floats
 # Tail probabilities of the body of the distribution, which anomalies hardly reach, and of the knots beyond it.
 BODY = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25)
 STEP = 0.7
-# A knot needs so many rows beyond it, or its place says little.
+# The minimum number of rows beyond a knot, for its position to be reliable.
 MIN_ROWS = 12
-# Where anomalies were counted, the tail is followed no further than to this probability, and goes on as it is there.
+# If anomalies were counted, the tail is estimated down to this probability, and extrapolated beyond.
 END = 0.1
-# Anomalies are counted beyond the score that ordinary rows would exceed with this probability, if their tail went on as
-# the body ends.
+# Anomalies are counted beyond the score that ordinary rows would exceed with this probability, if their tail continued
+# as the body ends.
 FAR = 0.002
 MIN_EXPECTED = 3.0
-# The tail of ordinary rows may be that many times as long as the body lets expect: those of heavy-tailed columns are.
+# The tail of ordinary rows may be this many times as long as extrapolated from the body, as in heavy-tailed columns.
 TOLERANCE = 1.2
 N_ROUNDS = 10
 # A gap after the k highest scores is one if it is k times as wide, in units of the body's slope. In an exponential tail
@@ -27,7 +27,7 @@ N_ROUNDS = 10
 # highest scores, this share of all, unless more than half of these are the same.
 MIN_GAP = 20.0
 MAX_BEYOND_GAP = 0.05
-# So many stretches between knots say how the tail goes on.
+# The number of intervals between knots from which the tail is extrapolated.
 N_BEFORE = 4
 
 
@@ -35,8 +35,8 @@ N_BEFORE = 4
 class ScoreNull:
     """Minus the natural logarithm of the probability that an ordinary row scores as high.
 
-    Where more rows score far out than the body lets expect, the excess is taken for anomalies, and the rest for
-    ordinary. Tail probabilities are read off the latter, and beyond them the tail is exponential.
+    If more rows have extreme scores than extrapolated from the body, the excess are considered anomalies, and the rest
+    ordinary. Tail probabilities are estimated from the latter, and beyond them the tail is exponential.
     """
 
     knots: Floats
@@ -44,7 +44,7 @@ class ScoreNull:
     evidence: Floats
     """Minus the logarithm of the tail probability at each knot, ascending."""
     scale: float
-    """By how much scores grow, beyond the last knot, where the probability falls by a factor of e."""
+    """The growth of scores beyond the last knot for which the probability falls by a factor of e."""
 
     @classmethod
     def fit(cls, scores: Floats) -> ScoreNull:
@@ -71,14 +71,14 @@ class ScoreNull:
     def __call__(self, scores: Floats) -> Floats:
         """The evidence of scores against being ordinary; NaN where one is missing."""
         evidence = np.interp(scores, self.knots, self.evidence)
-        # Scores of QCAD may be as large as numbers get: no probability is as small.
+        # Scores of QCAD may be arbitrarily large, and the probability would underflow.
         with np.errstate(over="ignore"):
             beyond = self.evidence[-1] + (scores - self.knots[-1]) / self.scale
         return np.asarray(np.where(scores > self.knots[-1], beyond, evidence))
 
 
 def _count_strange(descending: Floats) -> int:
-    """How many rows score far higher than ordinary ones would."""
+    """The number of rows with a far higher score than ordinary rows would have."""
     n_strange = 0
     for _ in range(N_ROUNDS):
         ordinary = descending[n_strange:]
@@ -87,7 +87,7 @@ def _count_strange(descending: Floats) -> int:
         body = np.array([each for each in BODY if each <= 0.7])
         places = _quantiles(ordinary, body)
         if places[-1] <= places[0] or level >= body[-1]:
-            # Scores that are nearly all alike: there is no scale to say what is far.
+            # Nearly all scores are equal: there is no scale for what is extreme.
             return 0
         slope = TOLERANCE * (places[-1] - places[0]) / np.log(body[0] / body[-1])
         far = float(places[-1] + slope * np.log(body[-1] / level))
@@ -101,7 +101,7 @@ def _count_strange(descending: Floats) -> int:
 
 
 def _count_beyond_gap(descending: Floats) -> int:
-    """How many of the highest scores are apart from all others: a tail of ordinary rows has no gap, heavy or not.
+    """The number of highest scores that a gap separates from all others: no tail of ordinary rows has one.
 
     >>> tail = -np.log((np.arange(2000) + 0.5) / 2000)
     >>> _count_beyond_gap(tail), _count_beyond_gap(np.append(10.0 - 0.01 * np.arange(15), tail))
@@ -126,8 +126,8 @@ def _quantiles(descending: Floats, levels: Floats) -> Floats:
 
 
 def _slope(knots: Floats, evidence: Floats, n_before: int) -> float:
-    """By how much the score grows per nat at the end of the tail."""
+    """The growth of the score per nat at the end of the tail."""
     first = max(0, len(knots) - 1 - n_before)
     reach = float(evidence[-1] - evidence[first])
-    # Scores that are all alike have no scale: any higher one is out of the ordinary.
+    # If all scores are equal, there is no scale: any higher one is extraordinary.
     return max(float(knots[-1] - knots[first]) / reach if reach > 0 else 0.0, 1e-9)

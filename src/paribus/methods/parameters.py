@@ -14,7 +14,7 @@ from paribus._common.validation import MAX_SEED, check_n_jobs, check_whole_numbe
 from paribus.tables.time_parts import AUTO, check_time_parts
 
 MAX_TREES = 10_000
-# What rows are judged by.
+# The rows that each row is judged by.
 ALL, PAST = "all", "past"
 # QCAD's engine counts positions in a reference group in 16 bits.
 MAX_NEIGHBORS = 65_535

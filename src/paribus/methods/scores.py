@@ -42,7 +42,7 @@ def tukey_threshold(scores: Floats, contamination: float | str, false_alarms: fl
     """The score above which a row is an anomaly.
 
     With a share, this share of the fitted rows lies above it. With "auto", it is Tukey's outer fence, three
-    interquartile ranges above the third quartile, which depends on nothing but the scores themselves.
+    interquartile ranges above the third quartile, which depends only on the scores themselves.
     """
     if not isinstance(contamination, str):
         return share_threshold(scores, contamination)
@@ -51,7 +51,7 @@ def tukey_threshold(scores: Floats, contamination: float | str, false_alarms: fl
 
 
 def share_threshold(scores: Floats, share: float) -> float:
-    """The score that so large a share of the scores exceeds."""
+    """The score that this share of the scores exceeds."""
     return float(-np.percentile(-scores[~np.isnan(scores)], 100.0 * share))
 
 

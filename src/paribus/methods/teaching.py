@@ -1,10 +1,11 @@
-"""Learns from answers which anomalies a person is looking for, and ranks rows by it.
+"""Learns from answers which anomalies are of interest, and ranks rows accordingly.
 
-A score says how strange a row is. Whether a strange row is of interest depends on what is strange about it, and only
-people know that. The odds that a row is of interest, if it is strange at all, are a product of weights: one for each
-behavioral feature and condition (given the context, given all other values), by its share in the row's evidence, and
-one for each kind of anomaly. All weights are 1 before there are answers. Answers change them by a logistic regression
-of "real" against "false alarm" whose logarithms are shrunk to 0, which is convex: one answer is a hint, ten are a rule.
+A score measures how strange a row is. Whether a strange row is of interest depends on what is strange about it, and
+only people know that. The odds that a row is of interest, if it is strange at all, are a product of weights: one for
+each behavioral feature and condition (given the context, given all other values), by its share in the row's evidence,
+and one for each kind of anomaly. All weights are 1 before there are answers. Answers change them by a logistic
+regression of "real" against "false alarm" whose logarithms are shrunk to 0, which is convex: one answer is a hint, ten
+are a rule.
 
 This is in the manner of active anomaly discovery (Das et al., 2016), which puts weights on the leaves of an isolation
 forest. Here there are far fewer weights and each has a name, so that few answers teach much and can be read.
@@ -24,9 +25,9 @@ from paribus._common.arrays import Floats, Positions
 from paribus.methods.interface import KIND_NAMES, Judged
 
 GIVEN_CONTEXT, GIVEN_ALL = CONDITIONS = ("given the context", "given all")
-# Beyond this score a row is certainly strange, so that more of it says little about whether it is of interest.
+# Beyond this score a row is certainly strange, and a higher score has little effect.
 CERTAIN = 3.0
-# How strongly the logarithms of the weights are drawn to 0, and that of the overall odds, which are the same for all.
+# The ridge penalties of the logarithms of the weights, and of the overall odds, which are the same for all rows.
 SHRINKAGE, SHRINKAGE_OF_ODDS = 0.1, 0.1
 # The open rows with the highest scores among which the next question is chosen.
 MAX_CANDIDATES = 500
@@ -36,14 +37,14 @@ SMALLEST_P = 1e-300
 
 @dataclass(frozen=True)
 class EvidenceShares:
-    """What the score of each row is made of."""
+    """The composition of each row's score."""
 
     names: tuple[tuple[str, str], ...]
     """The behavioral feature and the condition of each share."""
     shares: npt.NDArray[np.float32] = field(repr=False)
     """[row][feature and condition]: the shares of the score; they sum to 1."""
     kinds: npt.NDArray[np.int8] | None = field(repr=False)
-    """The kind of anomaly of each row, by its place in `KIND_NAMES`; None if the method does not tell kinds apart."""
+    """The kind of anomaly of each row, by its position in `KIND_NAMES`; None if the method has no kinds."""
 
     @classmethod
     def of(cls, judged: Judged, features: Sequence[str]) -> EvidenceShares:
@@ -76,13 +77,13 @@ class EvidenceShares:
 
 @dataclass(frozen=True)
 class Answers:
-    """What people said about some rows."""
+    """The answers about some rows."""
 
     rows: Positions
     is_real: npt.NDArray[np.bool_]
     """Whether each of these rows is a real anomaly, rather than a false alarm."""
     weights: Floats
-    """How much each answer counts: those about one group count together as much as one about a row."""
+    """The weight of each answer: those about one group have the weight of one answer together."""
 
 
 @dataclass(frozen=True)
@@ -129,13 +130,13 @@ class Lesson:
 
     @property
     def weights(self) -> dict[tuple[str, str], float]:
-        """By behavioral feature and condition: how the odds change where all evidence is of it; 1 before answers."""
+        """By behavioral feature and condition: the factor of the odds if all evidence is of it; 1 before answers."""
         values = np.exp(self.logarithms[: len(self.evidence.names)])
         return dict(zip(self.evidence.names, values.tolist(), strict=True))
 
     @property
     def kind_weights(self) -> dict[str, float]:
-        """By kind of anomaly: how the odds change for it; empty if the method does not tell kinds apart."""
+        """By kind of anomaly: the factor of its odds; empty if the method has no kinds."""
         values = np.exp(self.logarithms[len(self.evidence.names) : -1])
         return dict(zip(KIND_NAMES, values.tolist(), strict=False))
 
@@ -145,30 +146,30 @@ class Lesson:
         n = len(self.evidence.names)
         odds = self.evidence.shares @ self.logarithms[:n].astype(np.float32) + np.float32(self.logarithms[-1])
         if self.evidence.kinds is not None:
-            # Rows without a kind take the last place, which counts nothing.
+            # Rows without a kind get the last column, which has no weight.
             odds = odds + np.append(self.logarithms[n:-1], 0.0)[self.evidence.kinds]
         return np.asarray(_logistic(odds.astype(np.float64)))
 
     @cached_property
     def taught_scores(self) -> Floats:
-        """The scores with what was learned: the same where the weights are 1, and before there are answers."""
+        """The adjusted scores: unchanged where the weights are 1, and before there are answers."""
         if len(self.answers.rows) == 0:
             return self.scores
         usual = _logistic(self.logarithms[-1])
         return _stretched(_compressed(self.scores) + np.log(self.interest / usual))
 
     def most_telling(self, is_open: npt.NDArray[np.bool_]) -> int | None:
-        """The open row whose answer would teach most, among those with the highest scores; None if none is open.
+        """The open row with the most informative answer, among those with the highest scores; None if none is open.
 
-        An answer teaches most where it is least certain and where the weights are: the expected gain in information
-        about the weights, by a normal approximation of what is known about them.
+        An answer is most informative where it and the weights are least certain: the expected information gain
+        about the weights, by a normal approximation of their posterior.
         """
         scores = np.where(is_open, self.taught_scores, np.nan)
         n = min(MAX_CANDIDATES, int((~np.isnan(scores)).sum()))
         if n == 0:
             return None
         candidates = np.argsort(-scores, kind="stable")[:n]
-        # Rows that are hardly strange teach nothing about strange ones.
+        # Rows that are hardly strange are not informative about strange ones.
         candidates = candidates[scores[candidates] >= min(CERTAIN, float(scores[candidates[0]]))]
         x, asked = (self._with_odds(rows) for rows in (candidates, self.answers.rows))
         precision = np.diag(_shrinkage(x.shape[1]))
@@ -187,7 +188,7 @@ def _shrinkage(n: int) -> Floats:
 
 
 def _logistic(logits: Floats) -> Floats:
-    """The probability that log odds stand for."""
+    """The probability of log odds."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))
 
 
@@ -196,7 +197,7 @@ def _nats(p_values: Floats) -> Floats:
 
 
 def _compressed(scores: Floats) -> Floats:
-    """Scores as log odds of being strange: beyond certainty they grow slowly, and never stop.
+    """Scores as log odds of being strange: beyond certainty they grow slowly.
 
     >>> _stretched(_compressed(np.array([1.0, 3.0, 30.0])))
     array([ 1.,  3., 30.])

@@ -60,13 +60,13 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> QcadSta
 def _plan(header: Fields, arrays: StoredArrays, n_rows: int, n_features: int) -> ForestPlan:
     multiplicities = arrays.get("multiplicities", np.empty(0))
     if multiplicities.ndim != 2:
-        raise DamagedError("multiplicities is not what it should be")
+        raise DamagedError("multiplicities is invalid")
     n_neighbors, n_trees = multiplicities.shape
     multiplicities = array_of(arrays, "multiplicities", np.uint8, (n_neighbors, n_trees))
     if not (1 <= n_neighbors <= min(n_rows - 1, MAX_NEIGHBORS) and 1 <= n_trees <= MAX_TREES):
-        raise DamagedError("the reference groups are not what they should be")
+        raise DamagedError("the reference groups are invalid")
     if (multiplicities.sum(axis=0, dtype=np.int64) != n_neighbors).any():
-        raise DamagedError("a tree does not have as many rows as it should")
+        raise DamagedError("a tree has the wrong number of rows")
     feature_order = None
     max_features = header.whole("max_features", 1, n_features)
     if "feature_order" in arrays:

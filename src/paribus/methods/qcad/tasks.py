@@ -14,14 +14,14 @@ from paribus.methods.qcad.model import QcadModel
 from paribus.methods.qcad.state import QcadState
 from paribus.tables.encoded_table import EncodedTable
 
-# Blocks of rows: a few for each worker, so that none waits long for the last.
+# Blocks of rows per worker: several, so that the load is balanced.
 BLOCKS_PER_SLOT = 4
 MIN_BLOCK = 256
 
 
 @dataclass(frozen=True, eq=False)
 class ScoringData:
-    """What all blocks have in common."""
+    """The data that all blocks share."""
 
     table: EncodedTable = field(repr=False)
     state: QcadState
@@ -52,5 +52,5 @@ def score_block(data: ScoringData, block: tuple[int, int], n_threads: int) -> tu
 
 @lru_cache(maxsize=1)
 def _model(data: ScoringData) -> QcadModel:
-    """The same for all blocks that a worker scores, which share their data."""
+    """The same, cached for all blocks that a worker scores."""
     return QcadModel(data.table, data.state)

@@ -13,7 +13,7 @@ from paribus.methods.surprise.past import PastModel
 from paribus.methods.surprise.state import FOREST, SurpriseState, pack, unpack
 from paribus.tables.encoded_table import EncodedTable
 
-# Beyond 1 in a million, more makes no difference to a reader.
+# Beyond 1 in a million, the exact value does not matter to a reader.
 FULL_PARTIAL_SCORE = 6.0
 
 
@@ -22,8 +22,8 @@ def _restore(table: EncodedTable, state: SurpriseState, n_threads: int) -> Fitte
         model = SurpriseModel.recall(table, state)
         return PastModel(table, state.settings, model, n_threads) if state.settings.by_past else model
     except ValueError as error:
-        # The compiled part refuses what does not fit together.
-        raise DamagedError(f"the forests do not fit the table ({error})") from None
+        # The compiled part rejects inconsistent parts.
+        raise DamagedError(f"the forests are inconsistent with the table ({error})") from None
 
 
 def _threshold(scores: Floats, contamination: float | str, false_alarms: float) -> float:

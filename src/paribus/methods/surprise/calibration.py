@@ -1,4 +1,4 @@
-"""From a statistic to a probability: how often ordinary rows have a value as large."""
+"""Calibration of a statistic: the probability that an ordinary row has a value as large."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 
-# Tail probabilities at which the distribution of a statistic is read off its fitted values.
+# Tail probabilities at which the distribution of a statistic is estimated from its fitted values.
 LEVELS = np.array([1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1])
 # The scale of an exponential tail is kept within these bounds. An evidence that is right as it is has a scale of 1.
 MIN_SCALE, MAX_SCALE = 0.2, 20.0
-# Rows beyond a quantile that is to say how heavy a tail is.
+# The minimum number of rows beyond a quantile from which the weight of a tail is estimated.
 MIN_FAR_ROWS = 8
-# Evidence, in nats, beyond which a fitted value says no more about how hard its surroundings are to predict: anomalies
-# must not make theirs look hard. It is stored in so many steps per nat, as bytes.
+# The cap, in nats, of the evidence from which the difficulty of the surroundings is estimated: anomalies
+# must not make theirs look hard. It is stored as bytes, in this many steps per nat.
 MAX_LEVEL = 5.0
 STEPS_PER_NAT = 51.0
-# The mean evidence around a row varies by chance. Up to this many times the usual one, it is the usual one.
+# The mean evidence around a row varies by chance. Up to this multiple of the usual one, it is not corrected.
 CHANCE = 1.25
-# The usual mean evidence counts as much as that in so many leaves of a row.
+# The weight of the usual mean evidence, in leaves of a row.
 PRIOR_LEAVES = 25
 NO_LIMIT = 1e200
 
@@ -31,8 +31,8 @@ class TailMap:
     """Minus the logarithm of the probability that an ordinary row has a statistic as large.
 
     In the bulk it is read off the quantiles of the fitted rows. Beyond the last of them the tail is exponential, with
-    the scale of the bulk: what lies out there may be anomalies, which must not make themselves ordinary. Evidence that
-    so many rows cannot confirm, beyond `limit`, counts as its square root.
+    the scale of the bulk: the extreme values may be anomalies, which must not make themselves ordinary. Evidence that
+    the number of rows cannot confirm, beyond `limit`, counts as its square root.
     """
 
     knots: Floats
@@ -40,7 +40,7 @@ class TailMap:
     evidence: Floats
     """Minus the logarithm of the tail probability at each knot."""
     scale: float
-    """By how much the statistic grows where the tail probability falls by a factor of e."""
+    """The growth of the statistic for which the tail probability falls by a factor of e."""
     limit: float
 
     @classmethod
@@ -61,7 +61,7 @@ class TailMap:
         levels = LEVELS[tail <= LEVELS]
         knots = descending[np.minimum((levels * n).astype(np.int64), n - 1)]
         start, middle = knots[-1], descending[min(int(body * n), n - 1)]
-        # Where half of the rows share one value, there is no scale to read off.
+        # If half of the rows share one value, no scale can be estimated.
         scale = (start - middle) / np.log(body / tail) if start > middle else 1.0
         if far is not None and far * n >= MIN_FAR_ROWS:
             scale = max(scale, (descending[int(far * n)] - start) / np.log(tail / far))
@@ -79,23 +79,23 @@ class TailMap:
 
 @dataclass(frozen=True)
 class CellCalibration:
-    """From raw evidence to a probability, by how hard values are to predict in the surroundings of the row.
+    """Calibration of raw evidence, given how hard values are to predict in the surroundings of the row.
 
-    Where a forest has few rows to go by, or behavior is erratic, all values look strange. The evidence of a value is
+    Where a forest has few rows, or behavior is erratic, all values look strange. The evidence of a value is
     therefore measured against that of the fitted rows in its leaves, which has to be as if it were drawn from the
     same distribution everywhere.
     """
 
     overall: TailMap
-    """What raw evidence is worth, wherever the row is."""
+    """The calibration of raw evidence, regardless of the surroundings."""
     usual: float
     """The mean evidence around a usual row."""
     trust: float
-    """How much the mean evidence around a row counts, beside the usual one: the more leaves it has, the more."""
+    """The weight of the mean evidence around a row, beside the usual one; it grows with the number of leaves."""
     final: TailMap
-    """What evidence is worth as a multiple of how hard the surroundings are."""
+    """The calibration of evidence relative to the difficulty of the surroundings."""
     levels: npt.NDArray[np.uint8] = field(repr=False)
-    """By fitted row: its evidence, as `evidence_levels` has it. It is averaged over the leaves of a row."""
+    """By fitted row: its evidence as bytes (`evidence_levels`), which is averaged over the leaves of a row."""
 
     def factors(self, around: Floats) -> Floats:
         """How many times as hard as usual values are to predict, from the mean evidence around them; at least 1."""

@@ -17,17 +17,17 @@ from paribus.methods.surprise.views import Addition, Asked, Bytes, Features, For
 
 # Beyond, the rarest categories share the last class.
 MAX_CLASSES = 64
-# Rows that say how far to trust the leaves, and how common each probability is.
+# The number of rows from which the smoothing and the distribution of probabilities are learned.
 MAX_ROWS_FOR_STRENGTH = 4_000
 MAX_ROWS_FOR_TAIL = 20_000
-# Cells, of rows and classes, that are looked at at a time.
+# The number of cells, of rows and classes, that are processed at a time.
 BLOCK_CELLS = 2_000_000
-# How many rows of the whole column count in each leaf, and the powers of probabilities, that are tried.
+# The numbers of rows of the whole column to add to each leaf, and the powers of probabilities, that are tried.
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 POWERS = (1.0, 1.3, 1.7, 2.2, 3.0, 4.0)
-# This share of the values may be anything, so that a few wrong ones do not choose for all others.
+# This share of the values is assumed to be arbitrary, so that a few wrong ones do not decide for all others.
 FEW_WRONG = 0.001
-# Shares of wrong values, anywhere in the table, that are tried.
+# The shares of wrong values that are tried.
 WRONG_SHARES = (0.01, 0.02, 0.04, 0.07, 0.1)
 # Probabilities that differ by less are equal.
 ROUNDING = 1e-9
@@ -56,7 +56,7 @@ class Categories:
 
     @property
     def is_constant(self) -> bool:
-        """Whether there is one category only."""
+        """Whether there is only one category."""
         return bool((self.counts > 0).sum() < 2)
 
     @cached_property
@@ -116,7 +116,7 @@ class Categories:
     def all_tails(self, of_classes: Floats) -> tuple[Floats, Floats]:
         """For each row and category: the probability of one at most as probable, and its own.
 
-        Of the categories that share a class, some stand for all.
+        Of the categories that share a class, some represent all.
         """
         n_rows, n_classes = of_classes.shape
         n_alone = n_classes if len(self.shared) < 2 else MAX_CLASSES - 1
@@ -138,24 +138,24 @@ MAX_STRATA = 16
 
 @dataclass(frozen=True)
 class LearnedCategories:
-    """What a column of categories has learned, apart from its forest."""
+    """The fitted parameters of a column of categories, apart from its forest."""
 
     strength: float
-    """How many rows of the whole column count in each leaf."""
+    """The number of rows of the whole column that is added to each leaf."""
     power: float
-    """The power of probabilities: forests average over trees, and are less sure than they may be."""
+    """The power of probabilities: forests average over trees, and are underconfident."""
     wrong_share: float
-    """The share of values that are anything, whatever the row; 0 if the table does not show that there are such."""
+    """The share of arbitrary values; 0 if the table has no evidence of them."""
     tail: TailMap
 
 
 class CategoricalColumn:
     """The distribution of a column of categories given other columns.
 
-    Each tree says how common the classes are in the leaf, together with some rows of the whole column; the forest says
-    the mean, to a power. How many rows and which power, is learned from rows that the trees have not seen. So is the
-    share of values that are wrong, if the same share is wrong wherever one looks: these are part of the stated
-    probabilities, and the evidence, but not of what ordinary rows have, by which surprise is measured.
+    Each tree gives the class frequencies in the leaf, together with some rows of the whole column; the forest gives
+    their mean, raised to a power. The number of rows and the power are learned from rows that the trees have not seen.
+    So is the share of wrong values, if it is the same everywhere: these are part of the stated probabilities and of the
+    evidence, but not of the distribution of ordinary rows, by which surprise is measured.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class CategoricalColumn:
 
     @property
     def learned(self) -> LearnedCategories:
-        """What was learned."""
+        """The fitted parameters."""
         return self._learned
 
     @property
@@ -231,14 +231,14 @@ class CategoricalColumn:
         settings: ForestSettings,
         seed: int,
     ) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
-        """Takes over the trees but for the oldest, which are replaced, and is calibrated again by the recent rows.
+        """Keeps all trees except the oldest, which are replaced, and is recalibrated on the recent rows.
 
         `asked` are all rows of the table. Returns what `fit` does, for the recent rows.
         """
         asked = asked.take(addition.recent)
         values = np.ascontiguousarray(asked.rows[:, self._column])
         if self._categories.is_constant or not packed:
-            raise ValueError("a column has become constant, or has been so far")
+            raise ValueError("a column is constant, or was so far")
         grown = Forest(
             table, addition.added, self._target, self.features, settings.max_features, settings.min_samples_leaf, seed,
             asked.n_threads,
@@ -248,7 +248,7 @@ class CategoricalColumn:
         return self._calibrate(asked, values, seed)
 
     def _calibrate(self, asked: Asked, values: Floats, seed: int) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
-        """Learns from fitted rows what probabilities are worth. Returns what `fit` does, for these rows."""
+        """Calibrates probabilities on fitted rows. Returns the same as `fit`, for these rows."""
         known = np.flatnonzero(~np.isnan(values))
         chosen = self._choose(asked.take(known[:MAX_ROWS_FOR_STRENGTH]))
         limit = float(np.log(len(known)))
@@ -264,14 +264,14 @@ class CategoricalColumn:
         spread = np.modf((np.arange(len(values)) + 0.5) * step)[0]
         evidence, surprises = self._worth(stated, own)
         spread_out = expected.spread(own, spread, self._learned.tail)
-        # What is believed to be wrong says nothing about ordinary rows.
+        # Values that are believed to be wrong are left out of the distribution of ordinary rows.
         spread_out[self._beliefs(asked, values) > 1.0 - spread] = np.nan
         # Most rows have the most probable category.
         to_learn = np.where(own >= 1.0 - ROUNDING, spread_out, evidence), spread_out - USUAL
         return evidence, surprises, to_learn
 
     def recall(self, learned: LearnedCategories, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
-        """Takes over what was learned before, and the forest that was grown."""
+        """Restores fitted parameters and the forest."""
         self._learned = learned
         if not self._categories.is_constant:
             self._forest = Forest(kinds, samples, self._target, packed[0])
@@ -284,7 +284,7 @@ class CategoricalColumn:
         return self._worth(*self._tails(asked, values))
 
     def _worth(self, stated: Floats, ordinary: Floats) -> tuple[Floats, Floats]:
-        """Evidence and surprise. Among certainties an uncertain case is more surprising, but not without end."""
+        """Evidence and surprise. Where most rows are certain, an uncertain one is more surprising, up to a limit."""
         most = MAX_SURPRISE * self._evidence(ordinary)
         return self._evidence(stated), np.minimum(self._learned.tail(-np.log(ordinary)), most) - USUAL
 
@@ -316,7 +316,7 @@ class CategoricalColumn:
         return np.where(missing, np.nan, found)
 
     def hold(self, n_threads: int) -> None:
-        """Keeps the forest in the form that few rows go down fast."""
+        """Keeps the forest in the form that is fast for few rows."""
         if self._forest is not None:
             self._forest.hold(n_threads)
 
@@ -332,7 +332,7 @@ class CategoricalColumn:
     def _tails(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
         """By row: the probability of a category that is at most as probable as its own; NaN where that is missing.
 
-        As stated, and for ordinary rows, of which no value is wrong.
+        As stated, and for ordinary rows, which have no wrong values.
         """
         missing = np.isnan(values)
         codes = np.where(missing, 0, values).astype(np.int64)
@@ -343,7 +343,7 @@ class CategoricalColumn:
         return np.where(missing, np.nan, stated), np.where(missing, np.nan, ordinary)
 
     def _beliefs(self, asked: Asked, values: Floats) -> Floats:
-        """By row: how probable it is that its value is wrong; 0 where one is missing."""
+        """By row: the probability that its value is wrong; 0 where it is missing."""
         share = self._learned.wrong_share
         codes = np.nan_to_num(values).astype(np.int64)
         found = np.zeros(len(values))
@@ -378,9 +378,9 @@ class CategoricalColumn:
         return _to_power(found[:, :-1] + found[:, -1:] * self._categories.frequencies, power)
 
     def _choose(self, asked: Asked) -> tuple[float, float, float]:
-        """The strength, the power and the share of wrong values that make some rows most likely.
+        """The strength, the power and the share of wrong values with the maximum likelihood.
 
-        That values are wrong wherever one looks is believed if it makes the rows more likely than one more parameter
+        A share of wrong values is accepted if it increases the likelihood by more than one additional parameter
         does by chance (Bayesian information criterion). Where rare categories go with certain contexts, it does not.
         """
         codes = self._rows[asked.fitted, self._column].astype(np.int64)
@@ -402,7 +402,7 @@ class CategoricalColumn:
 
 @dataclass(frozen=True)
 class ExpectedTails:
-    """How often ordinary rows have a category that is so improbable, by what their distributions say."""
+    """The distribution of ordinary rows' tail probabilities, according to their predicted distributions."""
 
     tails: Floats
     """Probabilities of categories at most as probable, ascending and distinct."""
@@ -418,7 +418,7 @@ class ExpectedTails:
         return cls(ascending[last], reached[last] / reached[-1])
 
     def map(self, limit: float) -> TailMap:
-        """What a tail is worth, by minus its logarithm."""
+        """The calibrated evidence of tails, given minus their logarithms."""
         levels = np.append(LEVELS, FAR_LEVELS)
         places = np.searchsorted(self.reached, levels * (1.0 + ROUNDING), "right") - 1
         places = np.unique(places[places >= 0])[::-1]
@@ -432,7 +432,7 @@ class ExpectedTails:
         by = np.append(0.0, self.reached)[np.searchsorted(self.tails, tails * ACCURACY, "right")]
         evidence = worth(-np.log(tails))
         higher = -np.log(np.maximum(below + shares * (by - below), 1e-300))
-        # Where the table ends, evidence is as it is.
+        # Beyond the table, evidence is not changed.
         return np.where(below > 0, np.maximum(evidence, higher), evidence)
 
 

@@ -23,7 +23,7 @@ class StoredForests:
     """Forests as bytes, and the samples that their trees grew on."""
 
     index: RowNumbers = field(repr=False)
-    """The fitted rows in the order in which they are looked up."""
+    """The fitted rows in the order of their index."""
     bins: list[Bytes]
     """By column of the table: the bin of each category."""
     samples: list[tuple[RowNumbers, RowNumbers]]
@@ -38,7 +38,7 @@ class StoredForests:
         return [Samples.stored(n_rows, rows, ends) for rows, ends in self.samples]
 
     def kinds(self, categorical: npt.NDArray[np.uint8]) -> FeatureKinds:
-        """What forests know about features."""
+        """The kinds of features, and the bins of categories."""
         return FeatureKinds(categorical, self.bins)
 
 
@@ -71,10 +71,10 @@ class SampleDraws:
 
 
 def time_blocks(moments: Floats) -> Positions | None:
-    """Blocks of rows that follow each other in time, about equally many in each; None if there are too few moments.
+    """Blocks of successive rows in time, about equal in size; None if there are too few distinct timestamps.
 
-    What happens at one moment goes on in the next. A row that is judged by rows of the same hour would seem to be
-    predicted better than one of tomorrow can be.
+    Successive rows are correlated. A row that is judged by rows of the same hour would seem to be
+    more predictable than a row of tomorrow is.
 
     >>> len(np.unique(time_blocks(np.arange(1000.0))))
     64
@@ -92,7 +92,7 @@ def time_blocks(moments: Floats) -> Positions | None:
 def draw_blocks(
     blocks: Positions, keys: Hashes, usable: npt.NDArray[np.bool_], n_pairs: int, n_sample: int, seed: int
 ) -> Samples:
-    """Pairs of samples without a common block, each of at most so many rows."""
+    """Pairs of samples without a common block, each of at most this many rows."""
     rows = np.flatnonzero(usable)
     distinct, place, counts = np.unique(blocks[rows], return_inverse=True, return_counts=True)
     taken: list[RowNumbers] = []

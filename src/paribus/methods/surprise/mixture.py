@@ -1,4 +1,4 @@
-"""The distribution of a column given other columns: several views, mixed as they predict rows they have not seen."""
+"""The distribution of a column given other columns: a mixture of views, weighted by their out-of-sample likelihood."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from paribus.methods.surprise.views import (
     make_target,
 )
 
-# Rows that say as much about the quality of a view as all rows would.
+# The number of rows on which views are compared: more would not change the result.
 MAX_ROWS_FOR_SHARES = 50_000
-# Rows that say how widely to smooth, and what ranges hold.
+# The number of rows from which the smoothing and the calibration of ranges are learned.
 MAX_ROWS_FOR_WIDTHS = 1_000
 MAX_ROWS_FOR_RANGES = 4_000
 MAX_ROWS_FOR_A_MEDIAN = 2_000
 N_ROUNDS = 50
-# Columns of no more distinct values have these listed.
+# The maximum number of distinct values that are listed.
 MAX_LISTED_VALUES = 2_000
 MAX_DECIMALS = 6
 # The mean evidence of the fitted values is 1 where these are calibrated, and less where they repeat.
@@ -63,10 +63,10 @@ MIN_USUAL = 0.05
 
 @dataclass(frozen=True)
 class Learned:
-    """What a conditional column has learned, apart from its forests."""
+    """The fitted parameters of a conditional column, apart from its forests."""
 
     shares: Floats
-    """How much the whole column and each forest count in the surprise."""
+    """The weights of the whole column and of each forest in the surprise."""
     usual: float
     """The median surprise of the fitted values."""
     min_deviations: list[float]
@@ -81,8 +81,8 @@ class Learned:
 class ConditionalColumn:
     """The distribution of a column given others: several views of it, mixed.
 
-    Each view counts as much as it deserves by how well it predicts rows that it has not seen: the shares are those that
-    make the fitted values most likely, each value judged without its own row.
+    Views are weighted by how well they predict rows that they have not seen: the shares are those that
+    maximize the likelihood of the fitted values, each judged without its own row.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class ConditionalColumn:
     column : int
         The column of the table.
     whole : WholeColumn
-        Its distribution when nothing else is known.
+        Its unconditional distribution.
     support : ColumnSupport
         The values that it can have.
     features : array
@@ -110,12 +110,12 @@ class ConditionalColumn:
 
     @property
     def learned(self) -> Learned:
-        """What was learned."""
+        """The fitted parameters."""
         return self._learned
 
     @property
     def is_constant(self) -> bool:
-        """Whether all values are the same, so that there is no scale to tell how far off another one would be."""
+        """Whether all values are the same, so that there is no scale for deviations."""
         return self._whole.is_constant
 
     def fit(
@@ -131,7 +131,7 @@ class ConditionalColumn:
         """Learns the views and their shares from all rows of a table.
 
         Returns the calibrated evidence of each value, and its surprise above the usual; there is nothing else to learn
-        from. `report` is called with the share of the work that is done.
+        from. `report` is called with the share of the work that is finished.
         """
         target = np.ascontiguousarray(self._rows[:, self._column])
         if self.is_constant:
@@ -166,7 +166,7 @@ class ConditionalColumn:
         trend: TrendTarget | None,
         n_pairs: int,
     ) -> tuple[Floats, Floats]:
-        """Learns what the views count, and what evidence is worth, from some rows that have a value, `known`.
+        """Learns the weights of the views and calibrates evidence, from some rows that have a value, `known`.
 
         `asked` are all rows of the table. Returns the evidence and the surprise of all of them.
         """
@@ -183,7 +183,7 @@ class ConditionalColumn:
         return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around))
 
     def _calibrate(self, asked: Asked, raw: Floats, known: Positions, n_pairs: int) -> tuple[CellCalibration, Floats]:
-        """Learns what evidence is worth. Returns also the mean evidence around each fitted row."""
+        """Calibrates evidence. Returns also the mean evidence around each fitted row."""
         overall = TailMap.fit(raw[known], NO_LIMIT)
         evidence = overall(raw)
         levels = evidence_levels(evidence)
@@ -191,7 +191,7 @@ class ConditionalColumn:
             view.forest.set_second_target(levels)
         forests = [view.forest for view in self._views]
         around = second_means(forests, asked.rows, asked.fitted, asked.n_threads) / STEPS_PER_NAT
-        # Where most values are one and the same, the median row is easier than usual.
+        # If most values are equal, the median row is easier to predict than usual.
         usual = max(float(np.median(around[known])), float(around[known].mean()), MIN_USUAL)
         n_leaves = n_pairs * len(self._views)
         calibration = CellCalibration(overall, usual, n_leaves / (n_leaves + PRIOR_LEAVES), overall, levels)
@@ -208,14 +208,14 @@ class ConditionalColumn:
         settings: ForestSettings,
         seed: int,
     ) -> tuple[Floats, Floats, None]:
-        """Takes over what was learned before, but for its oldest trees, which are replaced, and is calibrated again.
+        """Keeps all trees except the oldest, which are replaced, and is recalibrated.
 
         `asked` are all rows of the table, and `packed` the forests so far. The scale of the smoothing and the trend
         stay. Returns what `fit` does, for the recent rows.
         """
         target = np.ascontiguousarray(self._rows[:, self._column])
         if self.is_constant or learned.smoothing is None:
-            raise ValueError("a column has become constant, or has been so far")
+            raise ValueError("a column is constant, or was so far")
         known = addition.recent[~np.isnan(target[addition.recent])]
         trend = None if learned.trend is None else self._moved(learned.trend, addition, known)
         self._make_views(trend)
@@ -228,7 +228,7 @@ class ConditionalColumn:
         return evidence[addition.recent], surprises[addition.recent], None
 
     def _moved(self, trend: TrendTarget, addition: Addition, rows: Positions) -> TrendTarget:
-        """The same trend for a table in which rows have other numbers; its limits follow from some of these."""
+        """The same trend for a table with other row numbers; its limits are estimated from some of the rows."""
         numbers = addition.moved[trend.leverage.rows]
         kept = numbers >= 0
         order = np.argsort(numbers[kept])
@@ -238,7 +238,7 @@ class ConditionalColumn:
         return TrendTarget(trend.trend, leverage, reach(distances))
 
     def recall(self, learned: Learned, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
-        """Takes over what was learned before, and the forests that were grown."""
+        """Restores fitted parameters and forests."""
         self._learned = learned
         if self.is_constant:
             return
@@ -289,7 +289,7 @@ class ConditionalColumn:
 
     @property
     def counted_forests(self) -> list[tuple[Forest, float]]:
-        """The forests, and how much each counts; none for a constant column."""
+        """The forests and their weights; none for a constant column."""
         if not self._views:
             return []
         shares = self._learned.shares[1:] + NEGLIGIBLE
@@ -350,7 +350,7 @@ class ConditionalColumn:
         )
 
     def levels(self, asked: Asked, values: Floats, share: Floats) -> Floats:
-        """By row: how much of its distribution lies below its value, not calibrated; NaN where that is missing.
+        """By row: the share of its distribution below its value, not calibrated; NaN where it is missing.
 
         Values that repeat have an interval of levels: `share`, between 0 and 1, says where in it.
         """
@@ -360,16 +360,16 @@ class ConditionalColumn:
         return np.asarray(below + share * (up_to - below))
 
     def hold(self, n_threads: int) -> None:
-        """Keeps the forests in the form that few rows go down fast."""
+        """Keeps the forests in the form that is fast for few rows."""
         for view in self._views:
             view.forest.hold(n_threads)
 
     def _find_ranges(self, asked: Asked, values: Floats) -> RangeMap:
-        """What ranges hold, from some fitted rows."""
+        """Calibrates ranges on some fitted rows."""
         return RangeMap.fit(*self._reached(asked, values))
 
     def _reached(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
-        """By row: how much of its distribution lies below a value, and up to it."""
+        """By row: the share of its distribution below a value, and up to it."""
         assert self._learned.smoothing is not None
         shape, half = self._learned.smoothing.shape, self._support.resolution / 2.0
         atoms, widths, weights = self._atoms(asked)
@@ -395,12 +395,12 @@ def find_support(values: Floats) -> ColumnSupport:
 
 
 def _lessened(surprises: Floats, factors: Floats) -> Floats:
-    """Surprises above the usual, where values are so many times as hard to predict."""
+    """Surprises above the usual, given how many times as hard values are to predict."""
     return np.where(surprises > 0, surprises / factors, surprises)
 
 
 def fit_shares(surprises: Floats) -> Floats:
-    """The shares of views, [view][row], that make the rows most likely together.
+    """The shares of views, [view][row], with the maximum likelihood.
 
     >>> fit_shares(np.array([[1.0, 1.0, 1.0], [4.0, 4.0, -2.0]])).round(2)
     array([0.68, 0.32])

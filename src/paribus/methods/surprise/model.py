@@ -1,4 +1,4 @@
-"""ConditionalSurprise fitted: forests over the whole table, the evidence that they give, and what to make of it."""
+"""The fitted ConditionalSurprise: forests over the whole table, their evidence, and verdicts."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from paribus.tables.encoded_table import EncodedTable, RowNumbers
 from paribus.tables.row_hash import row_keys
 
 N_QUANTILES = 100
-# Fitted rows whose reference groups tell how far away comparable rows usually are.
+# The number of fitted rows from which the usual distance of reference rows is estimated.
 REACH_SAMPLE_SIZE = 200
-# A value this improbable given all others is told apart from what these let expect.
+# For a value this improbable given all others, the range that they imply is reported.
 MAX_P_GIVEN_ALL = 0.02
 
 
@@ -86,7 +86,7 @@ class SurpriseModel:
         self._n_values = len(table.behavior_encoding.codes)
         """Features that are values come first, then those that say that one is missing."""
         for feature in range(self._n_behavioral):
-            # Of values that are missing together, one is news: the others are judged as if it were known.
+            # Of values that are missing together, the first is informative: the others are judged given it.
             known = np.arange(min(self._n_contextual + self._n_values, 65_535), self._n_contextual + feature)
             given = np.append(contexts[feature], known.astype(np.uint16))
             self._given_context.append(self._column(feature, given))
@@ -101,7 +101,7 @@ class SurpriseModel:
     def fit(
         self, n_threads: int, tick: Callable[[int], object] | None = None, workers: Workers | None = None
     ) -> tuple[SurpriseState, Judged]:
-        """Learns from the table. Returns what to keep, and what is said of its rows.
+        """Fits the table. Returns the state, and the results for its rows.
 
         `tick` is called with the number of rows that would be done. With workers, columns are fitted there, with the
         same result.
@@ -178,7 +178,7 @@ class SurpriseModel:
         n_pairs : int
             The number of pairs that are replaced.
         seed : int
-            The seed of what is drawn at random.
+            The seed of the random numbers.
         n_threads : int
             The number of threads.
         """
@@ -272,7 +272,7 @@ class SurpriseModel:
             yield fitted.evidence, fitted.surprises, fitted.to_learn
 
     def _blocks(self) -> Positions | None:
-        """Blocks of time, of which a tree knows all rows or none; None if there are no moments."""
+        """Blocks of time, of which a tree has all rows or none; None if there are no timestamps."""
         for place, times in enumerate(self._table.encoding.times):
             if times is not None:
                 return time_blocks(self._table.rows[:, place])
@@ -348,7 +348,7 @@ class SurpriseModel:
         return self._cells(evidence, surprises, gross)
 
     def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
-        """What is said of cells, in the order of `rows`."""
+        """The results for cells, in the order of `rows`."""
         assert self._verdict is not None
         said = self._verdict.judge(cells)
         given_all = np.exp(-cells.given_all[rows]) if self._given_all else None
@@ -360,7 +360,7 @@ class SurpriseModel:
         return Asked(values, self._table.held(rows.fitted), rows.n_threads)
 
     def levels(self, rows: RowBatch, share: Floats) -> Floats:
-        """[row][behavioral feature]: how much of its distribution given the context lies below each value.
+        """[row][behavioral feature]: the share of its distribution given the context below each value.
 
         It is not calibrated. Where values repeat, `share` ([row][feature], between 0 and 1) says where in the interval
         of levels of a value; NaN where a value is missing.
@@ -373,7 +373,7 @@ class SurpriseModel:
         return found
 
     def hold(self, n_threads: int) -> None:
-        """Keeps forests in the form that few rows go down fast: more memory, and single rows take less time."""
+        """Keeps forests in the form that is fast for few rows, which takes more memory."""
         for column in self._columns:
             column.hold(n_threads)
 
@@ -391,7 +391,7 @@ class SurpriseModel:
     def neighbors(self, rows: RowBatch) -> tuple[Positions, Floats]:
         """The rows that share most leaves with each row, nearest first, and their distances.
 
-        Where fewer rows share any, the nearest of the others make up the number.
+        If too few rows share any, the nearest of the others are added.
         """
         asked = self._asked(rows)
         positions, distances, _ = self._groups(asked)
@@ -400,7 +400,7 @@ class SurpriseModel:
         return self._table.given(positions), distances
 
     def _fill_up(self, asked: Asked, row: int, positions: Positions, distances: Floats) -> None:
-        """Makes up the number of reference rows by those that are nearest."""
+        """Adds the nearest rows until there are enough reference rows."""
         context = asked.rows[row, : self._n_contextual]
         found = positions[positions >= 0]
         others = np.setdiff1d(np.arange(len(self._context)), np.append(found, asked.fitted[row]))
@@ -422,7 +422,7 @@ class SurpriseModel:
             self._n_reference,
             asked.n_threads,
         )
-        # Where all columns are constant, no forest says which rows count.
+        # If all columns are constant, there is no forest to weight rows.
         for row in np.flatnonzero(positions[:, 0] < 0).tolist():
             self._fill_up(asked, row, positions[row], distances[row])
             weights[row] = 1.0 / self._n_reference
@@ -448,7 +448,7 @@ class SurpriseModel:
         return np.column_stack([distances[:, 0], distances[np.arange(len(some)), last]])
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
-        """Everything there is to say about each row."""
+        """All results for each row."""
         judged = self.judge(rows)
         asked = self._asked(rows)
         densities = [
@@ -514,7 +514,7 @@ def _summarize(table: EncodedTable, some: npt.NDArray[np.bool_]) -> list[Summary
         if codes is None:
             values = target[some & ~np.isnan(target)]
             if values.size == 0:
-                raise ValueError("a behavioral column has no values of late")
+                raise ValueError("a behavioral column has no recent values")
             summaries.append((WholeColumn.of(values), find_support(values)))
         else:
             summaries.append(Categories.of(target, len(codes)))
@@ -522,7 +522,7 @@ def _summarize(table: EncodedTable, some: npt.NDArray[np.bool_]) -> list[Summary
 
 
 def _in_parts(table: EncodedTable) -> Floats:
-    """The rows of a table with moments in parts; the array itself if there are none."""
+    """The rows of a table with timestamps split into parts; the array itself if there are none."""
     if not table.encoding.times:
         return table.rows
     context = table.encoding.expand(table.rows[:, : table.n_contextual])
@@ -540,5 +540,5 @@ def _choose_others(table: EncodedTable, context: Floats, summaries: list[Summary
             known = ~np.isnan(behavior[:, feature])
             behavior[known, feature] = ranks[behavior[known, feature].astype(np.int64)]
     chosen = [each.tolist() for each in choose_others(context, table.encoding.feature_kinds, behavior)]
-    # The value itself would tell whether it is missing.
+    # The value itself would reveal whether it is missing.
     return [chosen[source] for source in table.behavior_encoding.sources]

@@ -1,4 +1,4 @@
-"""Rows judged by their past alone: a model for each stretch of time, fitted to all that came before."""
+"""Rows judged by their past alone: a model for each period, fitted to all earlier rows."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from paribus.methods.surprise.model import N_QUANTILES, SurpriseModel
 from paribus.methods.surprise.state import SurpriseSettings
 from paribus.tables.encoded_table import EncodedTable
 
-# Stretches of time with about as many rows each. The rows of the first have no past.
+# The number of periods, with about the same number of rows each. The rows of the first have no past.
 N_STRETCHES = 10
-# A past in which a column has fewer values says nothing about it.
+# The minimum number of values of a column in the past.
 MIN_PAST_VALUES = 20
 
 
 class PastModel:
-    """Judges each row by a model of the rows before its stretch of time, and later ones by a model of all rows.
+    """Judges each row by a model of the rows before its period, and later ones by a model of all rows.
 
-    A fitted `SurpriseModel` for each stretch is made when it is first needed, which takes as long as a fit.
+    The model of a period is fitted when it is first needed.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class PastModel:
         known = np.sort(moments[~np.isnan(moments)])
         starts = known[(np.arange(1, N_STRETCHES) * len(known)) // N_STRETCHES]
         self._starts = np.unique(starts[starts > known[0]])
-        """The first moment of each stretch but the first."""
+        """The first timestamp of each period except the first."""
         self._last = float(known[-1])
         self._models: dict[int, tuple[SurpriseModel, Positions] | None] = {}
 
@@ -92,14 +92,14 @@ class PastModel:
         return places, distances
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
-        """Everything there is to say about each row. Raises a ValueError if a row has no past."""
+        """All results for each row. Raises a ValueError if a row has no past."""
         findings: dict[int, RowFindings] = {}
         for some, model, positions, batch in self._by_model(rows):
             for row, each in zip(some.tolist(), model.find(batch), strict=True):
                 findings[row] = replace(each, neighbors=positions[each.neighbors])
         if len(findings) < len(rows.context):
             raise ValueError(
-                "a row has no past to be judged by: it is among the first in time, or its moment is missing"
+                "a row has no past to be judged by: it is among the first in time, or its timestamp is missing"
             )
         return [findings[row] for row in range(len(rows.context))]
 
@@ -108,7 +108,7 @@ class PastModel:
         moments = rows.context[:, self._place]
         stretch = np.searchsorted(self._starts, moments, "right")
         stretch[moments > self._last] = N_STRETCHES
-        # Without a moment nothing is known to be in the past.
+        # Without a timestamp, no row is known to be in the past.
         stretch[np.isnan(moments)] = 0
         for number in np.unique(stretch[stretch > 0]).tolist():
             some = np.flatnonzero(stretch == number)
@@ -123,7 +123,7 @@ class PastModel:
         return replace(rows, context=rows.context[some], behavior=rows.behavior[some], fitted=fitted, tick=None)
 
     def _model(self, number: int) -> tuple[SurpriseModel, Positions] | None:
-        """The model of all rows before a stretch, and their positions; None if they are too few."""
+        """The model of all rows before a period, and their positions; None if they are too few."""
         if number not in self._models:
             before = np.flatnonzero(self._table.rows[:, self._place] < self._starts[number - 1])
             self._models[number] = self._fit(before)
@@ -155,11 +155,11 @@ class PastModel:
 
 
 def find_moments(table: EncodedTable) -> int:
-    """The contextual column that says what the past is."""
+    """The contextual column that defines the past."""
     for place, times in enumerate(table.encoding.times):
         if times is not None and column_ranges(table.rows[:, [place]])[0] > 0:
             return place
-    raise ValueError("reference='past' needs a contextual column of moments, such as dates, with more than one moment")
+    raise ValueError("reference='past' needs a contextual column of dates or timestamps, with more than one value")
 
 
 def judge_by_past(
@@ -169,7 +169,7 @@ def judge_by_past(
     n_threads: int,
     tick: Callable[[int], object] | None = None,
 ) -> tuple[PastModel, Judged]:
-    """The model, and what it says of the fitted rows, in the caller's order."""
+    """The model, and its results for the fitted rows, in the caller's order."""
     model = PastModel(table, settings, latest, n_threads)
     no_match = np.full(table.n_rows, -1, dtype=np.int64)
     return model, model.judge(RowBatch(table.all_context, table.all_behavior, no_match, n_threads, tick))

@@ -1,4 +1,4 @@
-"""Some trees anew: which rows are held for the others, and how samples of old and new trees are put together."""
+"""Replacement of some trees: which rows are kept for the others, and how samples of old and new trees are combined."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Pool:
     table: EncodedTable
     """By content."""
     numbers: Positions
-    """By row, in the order in which they came: its number in the stream."""
+    """By row, in order of arrival: its number in the stream."""
     moved: Positions
     """By row of the table so far, as it is held: its number as this one holds it; -1 if it is not there."""
     recent: Positions
@@ -40,7 +40,7 @@ def pool_rows(
     behavior: Floats,
     n_pairs: int,
 ) -> Pool:
-    """The rows of the trees that stay when the first `n_pairs` pairs go, and recent ones.
+    """The rows of the trees that are kept when the first `n_pairs` pairs are dropped, and recent ones.
 
     `numbers` are those of the rows of the table so far, in the caller's order; `context` and `behavior` are the
     recent rows, encoded. Raises a ValueError if a category is new, which trees have no code for.
@@ -106,9 +106,9 @@ class CombinedSamples:
             begin = int(ends[self._n_dropped - 1])
             kept = self._moved[rows[begin:]]
             new_rows, new_ends = drawn.arrays()
-            # The order of rows is that of their contents: those of a sample stay in theirs.
+            # Rows are ordered by content, so the order within a sample does not change.
             if (kept < 0).any():
-                raise ValueError("a row of a tree is gone")
+                raise ValueError("a row of a tree is missing")
             combined = np.concatenate([kept.astype(np.uint32), new_rows])
             all_ends = np.concatenate([ends[self._n_dropped :] - np.uint32(begin), new_ends + np.uint32(len(kept))])
             self._places[key] = len(self.made)

@@ -1,4 +1,4 @@
-"""Which other behavioral features a feature is judged by, where there are too many to ask all of them."""
+"""Which other behavioral features a feature is judged by, if there are too many to use all of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from paribus._common.arrays import SMALLEST_RANGE, Floats
 from paribus.methods.surprise.trend import fit_trend
 from paribus.methods.surprise.views import pull_in
 
-# Tables with no more other features have all of them asked.
+# With no more other features, all of them are used.
 MAX_OTHERS = 24
-# So many of them are chosen for what they add to each other, the rest each for itself.
+# This many are chosen greedily for what they add to each other, the rest by themselves.
 N_TOGETHER = 12
-# Rows that tell which features go together.
+# The number of rows from which related features are found.
 MAX_ROWS = 4_000
 N_BINS = 16
 # A feature of which others leave less than this share of the variance is nearly a copy of them.
@@ -24,16 +24,16 @@ MIN_VARIANCE = 0.05
 def choose_others(
     context: Floats, categorical: npt.NDArray[np.uint8], behavior: Floats, max_others: int = MAX_OTHERS
 ) -> list[npt.NDArray[np.int64]]:
-    """For each behavioral feature, the others that say most about it, ascending.
+    """For each behavioral feature, the most informative others, ascending.
 
-    What the context says already is taken out first, along a straight line. Then everything is done in ranks, which
-    gross values do not move. A feature can say where another one lies, along a line or a curve, or how widely it is
+    The linear effect of the context is removed first. Then everything is done in ranks, which
+    gross values do not affect. A feature can predict the level of another one, linearly or not, or how widely it is
     spread.
 
     Parameters
     ----------
     context, behavior : arrays
-        [row][feature]; the first rows stand for all of them.
+        [row][feature]; the first rows represent all of them.
     categorical : array
         By contextual feature: 1 if it is categorical.
     max_others : int
@@ -104,7 +104,7 @@ def _explained(ranks: Floats, targets: Floats | None = None) -> Floats:
     squares = np.maximum((targets**2).sum(axis=0), 1.0)
     found = np.zeros((n_features, n_features))
     for feature in range(n_features):
-        # What is missing has a bin of its own; so has each value of a feature that has few.
+        # Missing values have a bin of their own; so has each value of a feature with few.
         order = rankdata(ranks[:, feature], method="min")
         bins = ((order - 1) * N_BINS // n_rows).astype(np.int64)
         _, bins = np.unique(np.where(ranks[:, feature] == 0.0, -1, bins), return_inverse=True)
@@ -118,7 +118,7 @@ def _explained(ranks: Floats, targets: Floats | None = None) -> Floats:
 
 
 def _choose(feature: int, correlations: Floats, merits: Floats, n: int, n_together: int) -> npt.NDArray[np.int64]:
-    """Features one by one, each for what it adds to those before; then the best of the rest, each for itself."""
+    """Features one by one, each for what it adds to those before; then the best of the rest by themselves."""
     n_features = len(correlations)
     usable = np.arange(n_features) != feature
     chosen: list[int] = []
@@ -130,7 +130,8 @@ def _choose(feature: int, correlations: Floats, merits: Floats, n: int, n_togeth
         best = int(np.argmax(gains))
         if gains[best] <= 0.0:
             break
-        # A step of the Cholesky decomposition: what this feature says about all others, and no earlier one has said.
+        # A step of the Cholesky decomposition: the part of all others that this feature explains and no earlier one
+        # has.
         along = correlations[best] - (steps[:step] * steps[:step, best, None]).sum(axis=0)
         steps[step] = along / np.sqrt(left[best])
         left -= steps[step] ** 2

@@ -1,4 +1,4 @@
-"""How the distributions of a column are smoothed: on which scale, and how widely, by what predicts unseen rows best."""
+"""The smoothing of a column's distributions: the scale and the width with the best out-of-sample likelihood."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paribus.methods.density import ColumnShape, student
 WIDTHS = (0.12, 0.25, 0.45, 0.7)
 # Contexts in which a column hardly varies are smoothed as if it varied by this share of the usual deviation.
 MIN_DEVIATION_SHARE = 0.3
-# Values that repeat are smoothed by at least this share of how far they are apart.
+# Values that repeat are smoothed by at least this share of the distance between them.
 RESOLUTION_SHARE = 0.3
 # A column with fewer distinct values than this share of its rows has values that repeat.
 MAX_DISTINCT_SHARE = 0.5
@@ -22,7 +22,7 @@ MAX_DISTINCT_SHARE = 0.5
 SURPRISE_WIDTH = 0.5 * float(np.sqrt(np.pi / 2.0))
 # Evidence follows the ranks of densities down to this probability, and the densities themselves beyond it.
 TAIL_PROBABILITY = 0.1
-# A likelihood so much lower than usual counts no further: a few gross values must not choose for all others.
+# The minimum log likelihood relative to the usual one: a few gross values must not decide for all others.
 MIN_LIKELIHOOD = 1e-4
 N_ROUNDS = 20
 # The unit of the inverse hyperbolic sine, in deviations: about where the tails of a distribution begin.
@@ -39,9 +39,9 @@ class ColumnSmoothing:
     width: float
     """Kernel width, as a share of the mean absolute deviation."""
     resolution: float
-    """How far values that repeat are apart; 0 for a column whose values hardly repeat."""
+    """The distance between values that repeat; 0 for a column whose values hardly repeat."""
     shares: tuple[float, ...]
-    """How much each view counts; they sum to 1."""
+    """The weight of each view; they sum to 1."""
     min_widths: tuple[float, ...]
     """By view: the least kernel width, on the scale of the shape."""
 
@@ -70,7 +70,7 @@ class ColumnSmoothing:
 
 
 def choose_smoothing(values: Floats, atoms: list[Floats], column: Floats) -> ColumnSmoothing:
-    """The smoothing that makes values most likely that the views have not seen.
+    """The smoothing with the maximum likelihood of values that the views have not seen.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def choose_smoothing(values: Floats, atoms: list[Floats], column: Floats) -> Col
     atoms : list of arrays
         By view: values that represent the distribution for each of these, [row][atom].
     column : array
-        All values of the column that there are.
+        All values of the column that are not missing.
     """
     resolution = find_resolution(column)
     best: tuple[float, ColumnSmoothing] | None = None
@@ -108,7 +108,7 @@ def choose_smoothing(values: Floats, atoms: list[Floats], column: Floats) -> Col
 
 
 def find_resolution(column: Floats) -> float:
-    """How far apart neighboring values of a column typically are, if its values repeat; else 0.
+    """The typical distance between neighboring values of a column, if its values repeat; else 0.
 
     >>> find_resolution(np.repeat(np.arange(10.0), 20)), find_resolution(np.linspace(0, 1, 100))
     (1.0, 0.0)
@@ -121,7 +121,7 @@ def find_resolution(column: Floats) -> float:
 
 
 def _shapes(column: Floats, resolution: float) -> list[ColumnShape]:
-    """The scales to try: as it is, and two that pull far values in."""
+    """The scales to try: unchanged, and two that pull far values in."""
     lower, upper = np.percentile(column, [25.0, 75.0])
     deviation = float(upper - lower) / 1.35 or float(np.std(column)) or 1.0
     shapes = [ColumnShape(), ColumnShape("asinh", float(np.median(column)), ASINH_UNIT * deviation)]
@@ -133,7 +133,7 @@ def _shapes(column: Floats, resolution: float) -> list[ColumnShape]:
 
 
 def _shares(likelihoods: Floats) -> Floats:
-    """The shares of views that make the values most likely together: [view][row] -> [view]."""
+    """The shares of views with the maximum likelihood: [view][row] -> [view]."""
     shares = np.full(len(likelihoods), 1.0 / len(likelihoods))
     for _ in range(N_ROUNDS):
         beliefs = shares[:, None] * likelihoods

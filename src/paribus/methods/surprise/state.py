@@ -254,7 +254,7 @@ def unpack(header: Fields, arrays: StoredArrays, table: EncodedTable) -> Surpris
         header.flag("by_past"),
     )
     if settings.by_past and not any(table.encoding.times):
-        raise DamagedError("by_past is not what it should be")
+        raise DamagedError("by_past is invalid")
     n_behavioral, n_values = table.n_behavioral, len(table.behavior_encoding.codes)
     n_columns = n_behavioral * (2 if n_values > 1 else 1)
     chosen = header.get("others", lambda value: _are_others(value, table.behavior_encoding.sources, n_values))
@@ -310,13 +310,13 @@ def _list_of(arrays: StoredArrays, name: str, dtype: Any) -> npt.NDArray[Any]:
 
 def _unpack_summary(stored: Any, arrays: StoredArrays, place: int) -> tuple[WholeColumn, ColumnSupport]:
     if not isinstance(stored, dict):
-        raise DamagedError("summaries is not what it should be")
+        raise DamagedError("summaries is invalid")
     part = Fields(stored)
     (low, high), limits = _numbers(part, "range", 2, 2), _numbers(part, "limits", 2, 2)
     lowest, highest, resolution = _numbers(part, "support", 3, 3)
     atoms = _numbers(part, "atoms", 1, MAX_COLUMN_ATOMS)
     if low > high or limits[0] > limits[1] or lowest > highest or resolution < 0:
-        raise DamagedError("summaries is not what it should be")
+        raise DamagedError("summaries is invalid")
     whole = WholeColumn(
         (float(low), float(high)),
         atoms,
@@ -326,12 +326,12 @@ def _unpack_summary(stored: Any, arrays: StoredArrays, place: int) -> tuple[Whol
         _unpack_tails(part),
     )
     if not whole.is_constant and len(atoms) < 2:
-        raise DamagedError("atoms is not what it should be")
+        raise DamagedError("atoms is invalid")
     values = None
     if part.flag("listed"):
         values = _list_of(arrays, f"values_{place}", np.float64)
         if len(values) < 2 or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
-            raise DamagedError("values is not what it should be")
+            raise DamagedError("values is invalid")
     decimals = part.get("decimals", lambda value: value is None or (is_whole(value) and 0 <= value <= 20))
     return whole, ColumnSupport(float(lowest), float(highest), float(resolution), values, decimals)
 
@@ -339,7 +339,7 @@ def _unpack_summary(stored: Any, arrays: StoredArrays, place: int) -> tuple[Whol
 def _unpack_tails(part: Fields) -> ColumnTails:
     middle, low, high, low_power, high_power, start, least = _numbers(part, "tails", 7, 7).tolist()
     if min(low, high, low_power, high_power, start, least) < 0:
-        raise DamagedError("tails is not what it should be")
+        raise DamagedError("tails is invalid")
     return ColumnTails(middle, (low, high), (low_power, high_power), start, least)
 
 
@@ -347,13 +347,13 @@ def _unpack_categories(stored: Any, codes: Floats, n_codes: int) -> Categories:
     # The counts follow from the rows; they are stored for whoever reads the file.
     found = Categories.of(codes, n_codes)
     if not isinstance(stored, dict) or stored.get("counts") != found.counts.tolist() or not found.counts.any():
-        raise DamagedError("summaries is not what it should be")
+        raise DamagedError("summaries is invalid")
     return found
 
 
 def _unpack_learned_categories(stored: Any) -> LearnedCategories:
     if not isinstance(stored, dict):
-        raise DamagedError("learned is not what it should be")
+        raise DamagedError("learned is invalid")
     part = Fields(stored)
     power = part.get("power", lambda value: is_finite(value) and 0 < value <= MAX_POWER)
     wrong_share = part.get("wrong_share", lambda value: is_finite(value) and 0 <= value < 1)
@@ -370,7 +370,7 @@ def _unpack_learned(
     whole: WholeColumn,
 ) -> Learned:
     if not isinstance(fields, dict):
-        raise DamagedError("learned is not what it should be")
+        raise DamagedError("learned is invalid")
     part = Fields(fields)
     if whole.is_constant:
         return Learned(np.ones(1), 0.0, [], None, None, RangeMap.exact(), None)
@@ -381,7 +381,7 @@ def _unpack_learned(
         rows = _list_of(arrays, f"leverage_rows_{place}", np.uint32)
         divisors = array_of(arrays, f"leverage_{place}", np.float64, rows.shape)
         if low > high or not ((divisors > 0) & (divisors <= 2)).all():
-            raise DamagedError("leverage is not what it should be")
+            raise DamagedError("leverage is invalid")
         line = _unpack_trend(Fields(stored), categorical)
         trend = TrendTarget(line, Leverage(rows, divisors), (float(low), float(high)))
     n_views = 1 if trend is None else 2
@@ -390,7 +390,7 @@ def _unpack_learned(
     probabilities = _ascending(ranges, "probabilities")
     levels = _ascending(ranges, "levels", strictly=False)
     if len(levels) != len(probabilities) or probabilities[0] < 0 or probabilities[-1] > 1:
-        raise DamagedError("ranges is not what it should be")
+        raise DamagedError("ranges is invalid")
     return Learned(
         _unpack_shares(part, n_views + 1),
         float(part.get("usual", is_finite)),
@@ -433,7 +433,7 @@ def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
         if name not in expected:
             continue
         if not isinstance(sums[name], dict):
-            raise DamagedError("sums is not what it should be")
+            raise DamagedError("sums is invalid")
         each = Fields(sums[name])
         sum_maps[name] = _unpack_tail(_part(each, "map"))
         fills[name] = _numbers(each, "fills", n_behavioral, n_behavioral)
@@ -442,7 +442,7 @@ def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
     value_maps = {}
     for name in (kind.statistic for kind in KINDS if kind.statistic in value_names):
         if not isinstance(stored[name], list) or len(stored[name]) != n_behavioral:
-            raise DamagedError("values is not what it should be")
+            raise DamagedError("values is invalid")
         value_maps[name] = tuple(_unpack_value_map(each) for each in stored[name])
     n_kinds = len(KINDS) if n_behavioral > 1 else len(expected)
     rates = _positive(part, "rates", n_kinds)
@@ -450,20 +450,20 @@ def _unpack_verdict(part: Fields, n_behavioral: int) -> Verdict:
     knots, evidence = _ascending(null, "knots"), _ascending(null, "evidence", strictly=False)
     shares = _unpack_shares(part, n_kinds + 1)
     if (rates >= 1).any() or len(evidence) != len(knots) or (shares <= 0).any():
-        raise DamagedError("verdict is not what it should be")
+        raise DamagedError("verdict is invalid")
     return Verdict(sum_maps, value_maps, fills, shares, rates, ScoreNull(knots, evidence, _above_zero(null, "scale")))
 
 
 def _unpack_value_map(stored: Any) -> ValueMap:
     if not isinstance(stored, dict):
-        raise DamagedError("values is not what it should be")
+        raise DamagedError("values is invalid")
     return ValueMap(_unpack_tail(_part(Fields(stored), "surprise")), _unpack_tail(_part(Fields(stored), "mean")))
 
 
 def _unpack_tail(part: Fields) -> TailMap:
     knots, evidence = _ascending(part, "knots"), _ascending(part, "evidence", strictly=False)
     if len(evidence) != len(knots):
-        raise DamagedError("a map is not what it should be")
+        raise DamagedError("a map is invalid")
     return TailMap(knots, evidence, _above_zero(part, "scale"), _above_zero(part, "limit"))
 
 
@@ -482,14 +482,14 @@ def _ascending(part: Fields, name: str, *, strictly: bool = True) -> Floats:
 def _unpack_shares(part: Fields, n: int) -> Floats:
     shares = _numbers(part, "shares", n, n)
     if (shares < 0).any() or abs(shares.sum() - 1.0) > ROUNDING:
-        raise DamagedError("shares is not what it should be")
+        raise DamagedError("shares is invalid")
     return shares
 
 
 def _positive(part: Fields, name: str, n: int) -> Floats:
     found = _numbers(part, name, n, n)
     if (found <= 0).any():
-        raise DamagedError(f"{name} is not what it should be")
+        raise DamagedError(f"{name} is invalid")
     return found
 
 
@@ -503,11 +503,11 @@ def _unpack_trend(part: Fields, categorical: npt.NDArray[np.uint8]) -> LinearTre
     amounts: list[Floats | None] = []
     for is_category, each in zip(categorical.tolist(), stored, strict=True):
         if (each is not None) != bool(is_category):
-            raise DamagedError("amounts is not what it should be")
+            raise DamagedError("amounts is invalid")
         amounts.append(None if each is None else _numbers(Fields({"amounts": each}), "amounts", 0, 10**6))
     lowest, highest = _numbers(part, "lowest", n, n), _numbers(part, "highest", n, n)
     if (lowest > highest).any():
-        raise DamagedError("lowest is not what it should be")
+        raise DamagedError("lowest is invalid")
     return LinearTrend(
         float(part.get("constant", is_finite)),
         _numbers(part, "centers", n, n),
@@ -521,7 +521,7 @@ def _unpack_trend(part: Fields, categorical: npt.NDArray[np.uint8]) -> LinearTre
 def _numbers(part: Fields, name: str, fewest: int, most: int) -> Floats:
     found = part.get(name, lambda value: isinstance(value, list) and fewest <= len(value) <= most)
     if not all(is_finite(value) for value in found):
-        raise DamagedError(f"{name} is not what it should be")
+        raise DamagedError(f"{name} is invalid")
     return np.array(found, dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Values beyond anything that a column has: how improbable they are, whatever the context."""
+"""Gross values, far beyond all others of a column: how improbable they are, regardless of the context."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from paribus._common.arrays import Floats
 FAR, MIN_FAR_ROWS = 0.005, 4
 NEAR_BY_FAR = 10.0
 MAX_NEAR = 0.4
-# A tail is never taken to be lighter than this power.
+# The maximum power of a tail: a lighter tail is treated as this heavy.
 MAX_POWER = 20.0
-# A value is gross if so many rows would not have one as far out with a probability of about e to the minus this.
+# A value is gross if, among this many ordinary rows, one as far out has a probability of about e to the minus this.
 MARGIN = 4.0
 
 
 @dataclass(frozen=True)
 class ColumnTails:
-    """The two tails of a column, taken for power laws in the distance from its median.
+    """The two tails of a column, modeled as power laws in the distance from its median.
 
     A power law is heavy: most columns have lighter tails. A value that is gross by this measure is gross by any, even
     where its context allows nearly everything. More than `FAR` gross values on one side hide each other.
@@ -34,7 +34,7 @@ class ColumnTails:
     start: float
     """The evidence where the tails begin: minus the logarithm of the share of values beyond."""
     least: float
-    """Evidence below this is no news."""
+    """Evidence below this is ignored."""
 
     @classmethod
     def of(cls, values: Floats) -> ColumnTails:
@@ -49,7 +49,7 @@ class ColumnTails:
         far = min(max(FAR, MIN_FAR_ROWS / n), 0.5)
         near = min(NEAR_BY_FAR * far, MAX_NEAR)
         middle = float(ascending[n // 2])
-        # Few values say how heavy a tail is: it is taken to be heavier by two standard errors.
+        # Few values determine the weight of a tail: it is assumed to be heavier by two standard errors.
         doubt = 1.0 + 2.0 / np.sqrt(max(far * n, 1.0))
         found = []
         for one_side in (middle - ascending, (ascending - middle)[::-1]):

@@ -23,10 +23,10 @@ from paribus.tables.encoded_table import RowNumbers
 
 @dataclass(frozen=True, eq=False)
 class FitData:
-    """What all tasks of a fit have in common."""
+    """The data that all tasks of a fit share."""
 
     rows: Floats = field(repr=False)
-    """The table: [row][feature], moments in parts."""
+    """The table: [row][feature], with timestamps split into parts."""
     fitted: Positions = field(repr=False)
     """By row: the first row that equals it."""
     categorical: npt.NDArray[np.uint8]
@@ -70,7 +70,7 @@ def make_column(
 
 
 def fit_column(data: FitData, task: ColumnTask, n_threads: int) -> FittedColumn:
-    """Does a task."""
+    """Runs a task."""
     column = make_column(data.rows, task.column, task.summary, task.features)
     evidence, surprises, to_learn = column.fit(
         _feature_table(data),
@@ -86,5 +86,5 @@ def fit_column(data: FitData, task: ColumnTask, n_threads: int) -> FittedColumn:
 
 @lru_cache(maxsize=1)
 def _feature_table(data: FitData) -> FeatureTable:
-    """The same for all tasks that a worker does, which share their data."""
+    """The same, cached for all tasks that a worker runs."""
     return FeatureTable(data.rows, data.categorical)

@@ -1,4 +1,4 @@
-"""A straight line through a table: what some columns say of another one, however far off single rows are."""
+"""A robust linear trend of one column given others."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from threadpoolctl import threadpool_limits
 from paribus._common.arrays import Floats
 from paribus._common.statistics import reach
 
-# More rows than this make the line no better.
+# The maximum number of rows of the fit: more do not improve the trend.
 MAX_ROWS = 50_000
 # Columns of more categories are left to the forests.
 MAX_CATEGORIES = 50
-# Huber's bound: residuals count less beyond so many deviations. At a normal distribution little is lost by it.
+# Huber's bound: residuals beyond this many deviations are downweighted. Little efficiency is lost at a normal
+# distribution.
 HUBER = 1.345
 N_ROUNDS = 8
-# A prior of one row that says that the slope is 0: it holds where columns are copies of each other.
+# A ridge penalty of one row: it determines the slopes where columns are copies of each other.
 RIDGE = 1.0
-# Deviations per median absolute one, at a normal distribution.
+# Standard deviations per median absolute deviation, at a normal distribution.
 NORMAL_MAD = 1.4826
-# A row with more say in its own prediction than this is not left out any further.
+# The maximum leverage that is corrected for.
 MAX_LEVERAGE = 0.9
 
 # The number of threads is that of the whole process: a fit that ends must not raise it for one that goes on.
@@ -32,7 +33,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 @dataclass(frozen=True)
 class LinearTrend:
-    """The sum of a constant and what each column adds.
+    """The sum of a constant and a term for each column.
 
     A number adds its slope times its distance from the center, a category its own amount, and what is missing nothing.
     Sums run column by column, so that a row's prediction does not depend on the rows around it.
@@ -42,16 +43,16 @@ class LinearTrend:
     centers: Floats
     """By column."""
     lowest: Floats
-    """By column: numbers below it count as if they were there, so that a gross value does not steer the line."""
+    """By column: smaller numbers are clipped to it, so that a gross value does not affect the trend."""
     highest: Floats
-    """By column: numbers above it count as if they were there."""
+    """By column: larger numbers are clipped to it."""
     slopes: Floats
     """By column: per unit of a number; 0 for categories."""
     amounts: list[Floats | None]
     """By column: that of each category's code; None for numbers."""
 
     def predict(self, rows: Floats) -> Floats:
-        """What to expect of each row, from its columns."""
+        """The prediction for each row, from its columns."""
         expected = np.full(len(rows), self.constant)
         for column, amounts in enumerate(self.amounts):
             values = rows[:, column]
@@ -67,9 +68,9 @@ class LinearTrend:
 
 @dataclass(frozen=True)
 class Leverage:
-    """How much some rows say in their own prediction: their distances from the trend are smaller than those of others.
+    """The leverage of the rows that a trend was fitted to: their residuals are smaller than those of other rows.
 
-    Divided by their divisors, they are what they would be had the trend not seen the row.
+    Divided by `divisors`, they are the leave-one-out residuals.
     """
 
     rows: npt.NDArray[np.uint32]
@@ -78,7 +79,7 @@ class Leverage:
 
 
 def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) -> tuple[LinearTrend, Leverage]:
-    """The trend of a target, and what the rows that it was fitted to say in it.
+    """The trend of a target, and the leverage of the rows that it was fitted to.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) 
 
 
 def _huber(matrix: Floats, target: Floats) -> tuple[Floats, Floats, Floats]:
-    """The inverse of the normal equations, the coefficients, and how much each row counts."""
+    """The inverse of the normal equations, the coefficients, and the weight of each row."""
     ridge = RIDGE * np.eye(matrix.shape[1])
     # The first column is the constant, which is free.
     ridge[0, 0] = 1e-9
@@ -123,7 +124,7 @@ def _huber(matrix: Floats, target: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 class _Design:
-    """Columns as a regression takes them: numbers in deviations from their mean, and 0 or 1 for each category."""
+    """The design matrix of a regression: standardized numbers, and 0 or 1 for each category."""
 
     def __init__(self, rows: Floats, categorical: npt.NDArray[np.uint8]) -> None:
         n_columns = rows.shape[1]
@@ -144,7 +145,7 @@ class _Design:
                 near = np.clip(values, low, high)
                 with np.errstate(over="ignore", invalid="ignore"):
                     center, deviation = float(near.mean()), float(near.std())
-                # Numbers whose squares are beyond all numbers are left to the forests.
+                # Numbers whose squares overflow are left to the forests.
                 if np.isfinite(center) and np.isfinite(deviation):
                     self.centers[column], self.deviations[column] = center, deviation
 
@@ -161,7 +162,7 @@ class _Design:
         return np.hstack(parts)
 
     def trend(self, coefficients: Floats) -> LinearTrend:
-        """What coefficients mean in the units of the columns."""
+        """Coefficients in the units of the columns."""
         slopes = np.zeros(len(self.centers))
         amounts: list[Floats | None] = []
         place = 1

@@ -22,7 +22,7 @@ Tick = Callable[[int], object]
 MIN_DEVIATION_SHARE = 0.5
 # The kernel width for the whole column, which has many more values than a context.
 WIDTH_OF_WHOLE_COLUMN = 0.3 * np.sqrt(np.pi / 2.0)
-# Values that represent the whole column.
+# The number of values that represent the whole column.
 MAX_COLUMN_ATOMS = 400
 # A deviation this much smaller than the target's is rounding error.
 NEGLIGIBLE = 1e-12
@@ -61,7 +61,7 @@ class Addition:
 
 @dataclass(frozen=True)
 class Asked:
-    """Rows that a distribution is wanted for."""
+    """Rows whose distributions are requested."""
 
     rows: Floats
     """[row][column of the table]; categories as codes."""
@@ -81,7 +81,7 @@ class Asked:
 def find_originals(first_equal: Positions) -> Positions:
     """The row that each fitted row is a copy of, itself if none, from the first row that equals it in all columns.
 
-    Copies must not vouch for each other. Rows that many others equal are no copies but the usual case, which would be
+    Copies must not vouch for each other. Rows that equal many others are not copies but the usual case, which would be
     unheard of without them. Where these outnumber the copies, as in a table of a few categories, rows are equal by
     chance, and none is a copy.
 
@@ -96,9 +96,9 @@ def find_originals(first_equal: Positions) -> Positions:
 
 
 def pull_in(values: Floats) -> Floats:
-    """The same values, but for those that are far out, which count as if they were nearer.
+    """The same values, with far ones clipped.
 
-    No gross value may steer a tree, or widen the kernels of its neighbors.
+    Gross values must not affect splits, or widen the kernels of their neighbors.
 
     >>> float(pull_in(np.append(np.arange(101.0), 1e9))[-1].round(1))
     232.3
@@ -108,7 +108,7 @@ def pull_in(values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class WholeColumn:
-    """The view that the other columns say nothing: the distribution is that of the whole column."""
+    """The view without any condition: the distribution of the whole column."""
 
     range: tuple[float, float]
     atoms: Floats
@@ -117,9 +117,9 @@ class WholeColumn:
     has_all: bool
     """Whether these are all that there are."""
     limits: tuple[float, float]
-    """Values beyond count as if they were there, in all views."""
+    """Values are clipped to this range, in all views."""
     tails: ColumnTails
-    """What says that a value is gross, whatever the context."""
+    """The tails, which determine whether a value is gross."""
 
     @classmethod
     def of(cls, target: Floats) -> WholeColumn:
@@ -129,7 +129,7 @@ class WholeColumn:
         near = np.clip(values, *limits)
         n = min(len(near), MAX_COLUMN_ATOMS)
         atoms: Floats = near[((np.arange(n) + 0.5) / n * len(near)).astype(np.int64)]
-        # Between equal values any width will do.
+        # Between equal values, any width is valid.
         scale = WIDTH_OF_WHOLE_COLUMN * (mean_deviation(atoms) or mean_deviation(near) or 1.0)
         ends = float(values[0]), float(values[-1])
         return cls(ends, atoms, float(scale), n == len(near), limits, ColumnTails.of(values))
@@ -152,13 +152,13 @@ class TrendTarget:
     trend: LinearTrend
     leverage: Leverage
     limits: tuple[float, float]
-    """Distances beyond count as if they were there."""
+    """Distances are clipped to this range."""
 
 
 def make_target(
     rows: Floats, column: int, limits: tuple[float, float], features: Features, trend: TrendTarget
 ) -> Target:
-    """The distances of a column from a trend, which are computed when they are asked for."""
+    """The distances of a column from a trend, computed on demand."""
     line = trend.trend
     parts = [
         (int(feature), line.lowest[place], line.highest[place], line.centers[place], line.slopes[place], amounts)
@@ -169,7 +169,7 @@ def make_target(
 
 
 class ForestView:
-    """The view of a forest: the distribution is that of the rows that share the row's leaves.
+    """The view of a forest: the distribution of the rows that share the row's leaves.
 
     With a trend, it is that of their distances from the trend, put around the row's own place on it.
 
@@ -213,12 +213,12 @@ class ForestView:
         )
 
     def open(self, kinds: FeatureKinds, samples: Samples, packed: Bytes, min_deviation: float) -> None:
-        """Takes over a forest that was grown before."""
+        """Restores a forest."""
         self.forest = Forest(kinds, samples, self._target, packed)
         self.min_deviation = min_deviation
 
     def measure(self, asked: Asked) -> None:
-        """Learns from some rows how much the target usually varies in a context."""
+        """Estimates the usual variation of the target in a context from some rows."""
         deviations = self.forest.deviations(asked.rows, asked.fitted, asked.n_threads)
         usual = float(np.median(deviations)) or float(deviations.mean())
         if not usual:
@@ -227,14 +227,14 @@ class ForestView:
         self.min_deviation = MIN_DEVIATION_SHARE * usual
 
     def centers(self, asked: Asked) -> Floats | None:
-        """What the trend expects of each row, if there is one. A fitted row is judged as if it had not been seen."""
+        """The prediction of the trend for each row, if there is one; out of sample for fitted rows."""
         if not self._has_trend:
             return None
         fitted = asked.fitted if asked.is_elsewhere is None else np.where(asked.is_elsewhere, -1, asked.fitted)
         return self._target.centers(asked.rows, fitted)
 
     def atoms(self, asked: Asked) -> Floats:
-        """[row][atom]: values that represent each row's distribution, all alike."""
+        """[row][atom]: values that represent each row's distribution, with equal weights."""
         found = self.forest.atoms(asked.rows, asked.fitted, asked.n_threads)
         centers = self.centers(asked)
         return found if centers is None else np.asarray(found + centers[:, None])
