@@ -40,7 +40,9 @@ def test_later_rows_are_judged_by_the_cycles() -> None:
     """Tests that a model of two months does not flag the third, and that a note says once how many rows are later."""
     table = readings(n=24 * 90)
     fitted = detector().fit(table[:HOURS])
-    with pytest.warns(UserWarning, match="720 rows are outside of the fitted time, and judged by their hour") as notes:
+    with pytest.warns(
+        UserWarning, match="720 rows are outside of the fitted time range, and judged by their hour"
+    ) as notes:
         scores = fitted.anomaly_score(table[HOURS:])
     assert len(notes) == 1
     assert (scores > 3).mean() < 0.01

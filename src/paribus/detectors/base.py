@@ -29,9 +29,9 @@ class ContextualDetector(ReportingDetector):
             2,097,152 rows, the detector is fitted to a sample of them.
         y : ignored
         known : path or list of dicts, optional
-            Rows that have been looked at: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
+            Known rows: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
             a `status` ("confirmed", "false alarm" or "known cause") and a `note`. They are left out of lists, and
-            nothing is learned from confirmed anomalies.
+            confirmed anomalies are excluded from the fit.
 
         Returns
         -------
@@ -80,7 +80,7 @@ class ContextualDetector(ReportingDetector):
         path : path
             Where to write it.
         note : str
-            What to remember about the model, such as the name of the table; `paribus show` shows it.
+            A note about the model, such as the name of the table; `paribus show` prints it.
 
         Examples
         --------

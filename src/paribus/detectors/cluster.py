@@ -1,4 +1,4 @@
-"""Detectors and the frames of a cluster: fit, scores, and the highest rows with all that is said about them."""
+"""Detectors and the frames of a cluster: fit, scores, and the highest rows with their explanations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from paribus.tables.table import Table
 
 # Orders rows with equal scores in the same way on every engine.
 TIE = "paribus_tie"
-# Ordinary rows, of the fitted ones, that flagged rows are shown among.
+# The number of ordinary fitted rows that flagged rows are shown among.
 N_BACKGROUND = 20_000
 
 Detector = TypeVar("Detector", bound=ContextualDetector)
@@ -82,7 +82,7 @@ class ScoreRows:
             raise ValueError(f"a batch cannot be scored: {self._named(batch, error)}") from error
 
     def _named(self, batch: Any, error: Exception) -> str:
-        """What went wrong, and in which column."""
+        """The error, and its column."""
         said = " ".join(str(error).split()) or type(error).__name__
         if any(f"'{name}'" in said for name in self.roles):
             return said
@@ -126,8 +126,8 @@ def fit(
     """Fits a detector to a Spark or Dask DataFrame, in its cluster.
 
     Each partition draws rows by a hash of their content, in one pass: which ones does not depend on partitions, order
-    or engine. The sample comes here, and each column is fitted by a task of its own on the workers. The result is that
-    of the same sample on one machine, to the last bit. `detector.fit(frame)` does the same.
+    or engine. The sample is collected, and each column is fitted by a task of its own on the workers. The result is
+    that of the same sample on one machine, to the last bit. `detector.fit(frame)` does the same.
 
     Parameters
     ----------
@@ -136,11 +136,11 @@ def fit(
     frame : Spark or Dask DataFrame
         The table.
     key : str, optional
-        A column that tells rows apart which are equal otherwise.
+        A column that distinguishes rows that are otherwise equal.
     n_rows : int
         The maximum number of rows that the detector is fitted to.
     known : path or list of dicts, optional
-        Rules for rows that have been looked at, as for `fit` of a detector.
+        Rules for known rows, as for `fit` of a detector.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def fit(
 def score(
     detector: ContextualDetector, frame: Any, *, keep: Sequence[str] | None = None, sentences: bool = False
 ) -> Any:
-    """Scores all rows of a Spark or Dask DataFrame, batch by batch, when they are asked for.
+    """Scores all rows of a Spark or Dask DataFrame, lazily and in batches.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def score(
     -------
     Spark or Dask DataFrame
         A lazy frame of the same engine: the columns that are kept, then `score`, `p_value`, `label`, `kind`,
-        `partial_...` for each behavioral feature and, if asked for, `sentence`.
+        `partial_...` for each behavioral feature and, on request, `sentence`.
     """
     engine = require_engine(frame)
     kept = engine.names(frame) if keep is None else list(keep)
@@ -203,7 +203,7 @@ def highest(
     Returns
     -------
     HighestRows
-        The rows, with their results, and how many rows there are in all.
+        The rows, with their results, and the total number of rows.
     """
     return score_and_find(detector, frame, n_rows, keep=keep, sentences=sentences)
 
@@ -282,7 +282,7 @@ def explain(
 def groups(detector: ContextualDetector, frame: Any, *, id_column: str | None = None) -> list[AnomalyGroup]:
     """Finds groups of flagged rows of a Spark or Dask DataFrame that have the same cause.
 
-    The flagged rows, 10,000 at most, are looked at among a sample of ordinary ones.
+    The flagged rows, at most 10,000, are grouped among a sample of ordinary ones.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from paribus.tables.table import Columns
 
 
 class ContextAdvice(Advice):
-    """What the columns of a table look like, and which of them to use as context: the answer of `suggest_context`."""
+    """The kinds of a table's columns, and which of them to use as context: the result of `suggest_context`."""
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the gains as a heat map.
@@ -41,12 +41,12 @@ def suggest_context(
     contextual: Columns | None = None,
     max_context: int = MAX_CONTEXT,
 ) -> ContextAdvice:
-    """Looks at the columns of a table, and proposes which of them are context.
+    """Proposes which columns of a table are context.
 
-    Names of rows, free text, codes and constants are named and left out. For each behavioral column, the gain of each
-    possible context is measured with forests on up to 5,000 rows: how many bits it says about a value that the forest
-    has not seen, by itself and on top of the others. The proposal takes the column that says most, then the one that
-    adds most to it, and so on. Treat it as a starting point: you know what the columns mean.
+    Row names, free text, codes and constants are reported and left out. For each behavioral column, the gain of each
+    possible context is measured with forests on up to 5,000 rows: its information, in bits, about a value that the
+    forest has not seen, by itself and given the others. The proposal starts with the most informative column, then adds
+    the one that contributes most, and so on. Treat it as a starting point: you know what the columns mean.
 
     Parameters
     ----------

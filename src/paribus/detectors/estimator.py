@@ -1,6 +1,6 @@
 """What detectors have in common with all estimators of scikit-learn.
 
-To import scikit-learn takes a second, since it imports pandas and much of SciPy. The `paribus` command does not use
+Importing scikit-learn takes a second, since it imports pandas and much of SciPy. The `paribus` command does not use
 detectors as estimators, so there a small base class stands in for scikit-learn's.
 """
 

@@ -120,9 +120,9 @@ class ExplainingDetector(ScoringDetector):
     def groups(self, rows: Any = None) -> list[AnomalyGroup]:
         """Finds groups of flagged rows that have the same cause.
 
-        Rows belong together if the same column is off in the same way, with one and the same value or on the same side
-        of what is usual, and in the same circumstances. A group is shown if chance does not explain its size. Rows
-        without a group are unusual each in its own way, or by chance.
+        Rows belong together if the same column is off in the same way, with the same value or on the same side
+        of the usual range, and in the same circumstances. A group is shown if its size is not explained by chance. Rows
+        without a group are unusual for different reasons, or by chance.
 
         Parameters
         ----------
@@ -162,14 +162,14 @@ class ExplainingDetector(ScoringDetector):
         heading: str = "row",
         whole: WholeTable | None = None,
     ) -> Results:
-        """Gives the results for all rows: what `to_frame`, `groups`, `report` and the shell are made of.
+        """Returns the results for all rows, from which `to_frame`, `groups`, `report` and the shell are made.
 
         Parameters
         ----------
         rows : table, optional
             New rows, instead of the fitted ones.
         known : path or list of dicts, optional
-            What is known about the rows, besides what was known at the fit. Of that, rules apply to new rows as well,
+            Known rows, besides those given at the fit. Of the latter, rules apply to new rows as well,
             and entries about single rows only if these have labels.
         labels : array, optional
             The labels of the rows; by default those of a pandas index, or positions.
@@ -233,7 +233,7 @@ class ExplainingDetector(ScoringDetector):
         heading : str
             The name of the column of labels.
         tick : function, optional
-            Is called with the number of rows that are done.
+            Called with the number of finished rows.
 
         Returns
         -------
@@ -256,14 +256,14 @@ class ExplainingDetector(ScoringDetector):
         return ScoredRows(table, context, behavior, judged.partial, scores, p_values, judged.kinds, False, own, heading)
 
     def results_of(self, scored: ScoredRows, known: Sequence[KnownEntry] = ()) -> Results:
-        """Gives the results for rows that have been scored.
+        """Returns the results for rows that have been scored.
 
         Parameters
         ----------
         scored : ScoredRows
             The rows and their scores.
         known : sequence of KnownEntry
-            What is known about them.
+            The known rows among them.
 
         Returns
         -------
@@ -280,14 +280,14 @@ class ExplainingDetector(ScoringDetector):
         return Results(self.view(), scored, lambda chosen: self._explain_some(scored, chosen, N_FEATURES), known)
 
     def known_entries(self, scored: ScoredRows, known: Sequence[KnownEntry] = ()) -> tuple[KnownEntry, ...]:
-        """Lists what is known about new rows, and of what was known at the fit what applies to them.
+        """Lists the known rows among new rows, with those entries of the fit that apply to them.
 
         Parameters
         ----------
         scored : ScoredRows
             The rows.
         known : sequence of KnownEntry
-            What is known about them.
+            The known rows among them.
 
         Returns
         -------

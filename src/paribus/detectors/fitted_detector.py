@@ -40,12 +40,12 @@ from paribus.tables.time_parts import TREND
 if TYPE_CHECKING:
     from paribus.methods.teaching import EvidenceShares
 
-# Attributes that hold what a fit says of its rows.
+# Attributes that hold the results for the fitted rows.
 RESULTS = ("partial_scores_", "anomaly_scores_", "labels_", "p_values_", "kinds_", "cell_p_values_")
 
 
 class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    """Holds what a fit learned. The subclasses in this package add scoring, explanations and output."""
+    """Holds the fitted state. The subclasses in this package add scoring, explanations and output."""
 
     contextual: Contexts
     behavioral: Columns | None
@@ -56,13 +56,13 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     method: ClassVar[Method]
     """How the fitted state is used, stored and described."""
     _known: tuple[KnownEntry, ...]
-    """What is known about some of the rows."""
+    """The known rows."""
     _view: FittedView | None
     _n_outside: int
-    """Rows outside of the fitted time that were scored since the last warning."""
+    """The number of rows outside of the fitted time range that were scored since the last warning."""
     _method: FittedMethod | None
     _evidence: EvidenceShares | None
-    """What the scores of the fitted rows are made of, once answers were given."""
+    """The composition of the fitted rows' scores, once answers were given."""
 
     def view(self) -> FittedView:
         """Gives read access to the fitted detector, for pictures and reports.
@@ -86,9 +86,9 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self._view
 
     def scorer(self) -> RowScorer:
-        """Gives what judges rows again and again fast, for streams and services.
+        """Returns a fast scorer of rows, for streams and services.
 
-        Its forests are held in the form that single rows go down fast, which takes more memory.
+        Its forests are kept in the form that is fast for single rows, which takes more memory.
 
         Returns
         -------
@@ -236,9 +236,9 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         frame : Spark or Dask DataFrame
             The table.
         known : tuple of KnownEntry
-            What is known about some rows.
+            The known rows.
         key : str, optional
-            A column that tells rows apart which are equal otherwise.
+            A column that distinguishes rows that are otherwise equal.
         n_rows : int
             The maximum number of rows.
 
@@ -280,7 +280,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
                 what = "a category" if len(unseen) == 1 else f"{len(unseen):,} categories"
                 warnings.warn(
                     f"column '{name}' has {what} in none of the rows that the detector is fitted to, such as {some}: "
-                    "they are judged as if they were new",
+                    "they are judged as unseen categories",
                     UserWarning,
                     stacklevel=4,
                 )
@@ -289,7 +289,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         require_fitted(self)
         if (engine := find_engine(rows)) is not None:
             raise TypeError(
-                f"this is a {engine.name} DataFrame, whose rows are not here: use the functions of {engine.module}"
+                f"this is a {engine.name} DataFrame, whose rows are on a cluster: use the functions of {engine.module}"
             )
         table = Table(rows)
         if not self._fitted.table.roles.by_name:
@@ -335,7 +335,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return self._get_method().judge(batch)
 
     def warn_outside(self) -> None:
-        """Warns once of rows outside of the fitted time, of all that were scored since the last warning.
+        """Warns once about rows outside of the fitted time range, of all that were scored since the last warning.
 
         Examples
         --------
@@ -351,7 +351,9 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         judged_by = f"by their {listed(cycles, 'and')}" if cycles else "as if they were at its ends"
         rows, are = ("row", "is") if n_outside == 1 else ("rows", "are")
         warnings.warn(
-            f"{n_outside:,} {rows} {are} outside of the fitted time, and judged {judged_by}", UserWarning, stacklevel=3
+            f"{n_outside:,} {rows} {are} outside of the fitted time range, and judged {judged_by}",
+            UserWarning,
+            stacklevel=3,
         )
 
     def _label(self, scores: Floats) -> npt.NDArray[np.int64]:
@@ -382,7 +384,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def rows_to_exclude(entries: Sequence[KnownEntry], table: EncodedTable) -> Positions:
-    """The rows that are confirmed anomalies, from which nothing is to be learned."""
+    """The rows that are confirmed anomalies, which are excluded from the fit."""
     if not entries:
         return np.empty(0, dtype=np.int64)
     labels = table.original.labels()

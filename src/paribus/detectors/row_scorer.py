@@ -85,7 +85,7 @@ class RowScorer:
         return values
 
     def judge(self, context: Floats, behavior: Floats) -> Judged:
-        """What the method says about encoded rows."""
+        """The results of the method for encoded rows."""
         return self._method.judge(self._batch(context, behavior))
 
     def levels(self, context: Floats, behavior: Floats, share: Floats) -> Floats:

@@ -70,8 +70,8 @@ class ScoringDetector(FittedDetector):
         -------
         RecordBatch, or a table of the type of `batch`
             The columns are `score`, `p_value`, `label` ("anomaly", "normal" or "not scored"), `kind` (missing if the
-            method does not tell kinds apart), `partial_...` for each behavioral feature, and `sentence` if it is asked
-            for, missing for rows that are not flagged. Scores of rows that cannot be scored are missing. A batch
+            method has no kinds), `partial_...` for each behavioral feature, and `sentence` if it is requested,
+            missing for rows that are not flagged. Scores of rows that cannot be scored are missing. A batch
             without rows gives the same columns, with the same types.
 
         Examples
@@ -104,7 +104,7 @@ class ScoringDetector(FittedDetector):
         return table.with_results(kept.values(), found)
 
     def _sentences(self, table: Table, rows: Positions) -> npt.NDArray[np.object_]:
-        """By row of a table: why it is flagged; None for rows that are not asked for."""
+        """By row of a table: why it is flagged; None for rows that are not requested."""
         raise NotImplementedError
 
     def partial_scores(self, rows: Any) -> Any:

@@ -41,9 +41,9 @@ class ConditionalSurprise(ContextualDetector):
     Parameters
     ----------
     contextual : list of names or positions, or dict
-        The contextual columns: numeric, categorical or moments, missing values allowed. A dict has the context of each
-        behavioral column, as in `{"temperature": ["month", "elevation"], "rain": ["month"]}`: each is judged given its
-        own context, and given its own context and the other behavior.
+        The contextual columns: numbers, categories or timestamps, missing values allowed. A dict has the context of
+        each behavioral column, as in `{"temperature": ["month", "elevation"], "rain": ["month"]}`: each is judged given
+        its own context, and given its own context and the other behavior.
     behavioral : list of names or positions, optional
         The behavioral columns: numbers, categories or booleans, missing values allowed. By default every other numeric
         column.
@@ -54,14 +54,15 @@ class ConditionalSurprise(ContextualDetector):
         where at least 0.5 % of the rows (and 20) lack a value and as many have one. Such features are called
         "... (missing)".
     time_parts : "auto", list of str, or dict
-        What the moments of contextual columns are compared by: "hour" of day, "weekday", "day_of_year" (cycles: 23 h
-        is near 0 h, and December near January), "trend" (time since the beginning) and "holiday". A list counts for
-        all columns of moments, a dict by column. With "auto", the parts that vary in the table and can be told apart.
+        The parts by which timestamps of contextual columns are compared: "hour" of day, "weekday", "day_of_year"
+        (cycles: 23 h is near 0 h, and December near January), "trend" (time since the beginning) and "holiday". A list
+        counts for all columns of timestamps, a dict by column. With "auto", the parts that vary in the table and can be
+        distinguished.
     holidays : str, optional
         The country whose holidays count, as in "US" or "US-NY" (`pip install 'paribus[time]'`).
     reference : "all" or "past"
         What rows are judged by: all others, or with "past" only rows that came before, by the first contextual column
-        of moments. The table is taken in ten stretches of time, and each is judged by a fit to all before it; the
+        of timestamps. The table is divided into ten periods, and each is judged by a fit to all earlier rows; the
         first has no scores. It takes about six times as long.
     n_trees : int
         The number of trees per forest. Trees come in pairs on disjoint halves of the rows, and each row is scored by
@@ -173,9 +174,9 @@ class ConditionalSurprise(ContextualDetector):
             2,097,152 rows, the detector is fitted to a sample of them.
         y : ignored
         known : path or list of dicts, optional
-            Rows that have been looked at: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
+            Known rows: each entry has a `row` (its label or position) or a `rule` such as "z = 0",
             a `status` ("confirmed", "false alarm" or "known cause") and a `note`. They are left out of lists, and
-            nothing is learned from confirmed anomalies.
+            confirmed anomalies are excluded from the fit.
 
         Returns
         -------
@@ -299,7 +300,7 @@ def _warn_without_past(scores: Floats) -> None:
     if n_unscored := int(np.isnan(scores).sum()):
         warnings.warn(
             f"{n_unscored:,} of the {len(scores):,} rows have no score, because they are the first in time and have no "
-            "past to be judged by, or have no moment or no behavior",
+            "past to be judged by, or have no timestamp or no behavior",
             UserWarning,
             stacklevel=3,
         )

@@ -54,7 +54,7 @@ def explain_rows(
     scores : array
         The scores of the rows.
     findings : sequence of RowFindings
-        What the method says about each row.
+        The results of the method for each row.
     n_features : int
         The maximum number of behavioral features that the sentence and the pictures show.
     make : type

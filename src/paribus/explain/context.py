@@ -29,7 +29,7 @@ MAX_RELATIVE_SHARE = 0.75
 MAX_LISTED = 3
 # A value this far beyond all values of its group, as a share of the column's range, gets a warning.
 FAR_BEYOND = 0.1
-# Moments that stand for all of a column.
+# The maximum number of timestamps that represent a column.
 MAX_MOMENTS = 10_000
 
 
@@ -51,12 +51,12 @@ class ContextFeature:
     table_share: float
     """The share of the whole table that the range or the categories cover."""
     warning: str | None
-    """Why the group says little about this row's value; None if there is no reason."""
+    """Why the group is not representative for this row's value; None if it is."""
     format: ColumnFormat = field(repr=False)
     counts: bool = True
     """Whether the leading behavioral feature is judged by it."""
     words: str | None = None
-    """What the moments of the group have in common, as in 'Sundays in July, about 14 h'."""
+    """What the timestamps of the group have in common, as in 'Sundays in July, about 14 h'."""
 
     @property
     def value(self) -> Any:
@@ -121,7 +121,7 @@ class ContextColumn:
     codes: dict[Hashable, int] | None = field(repr=False)
     """The code of each category; None for a numeric feature."""
     times: TimeParts | None = field(default=None, repr=False)
-    """The parts of moments that count; None for any other feature."""
+    """The time parts in use; None for any other feature."""
 
     @cached_property
     def _categories(self) -> list[Hashable]:

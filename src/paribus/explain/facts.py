@@ -80,7 +80,7 @@ class BehaviorFeature:
 
     @property
     def is_unlikely(self) -> bool:
-        """Whether so improbable a value is worth a clause, given the context or everything else."""
+        """Whether the value is improbable enough for a clause, given the context or everything else."""
         if self.verdict is None:
             return False
         together = self.verdict.p_value_given_all

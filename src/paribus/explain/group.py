@@ -65,7 +65,7 @@ class Circumstance:
 class AnomalyGroup:
     """Flagged rows that are off in the same way and in the same circumstances.
 
-    `str()` gives the rule and what is known about the group.
+    `str()` gives the rule and the facts about the group.
     """
 
     number: int
@@ -157,7 +157,7 @@ class AnomalyGroup:
 
     @property
     def known_rule(self) -> str:
-        """The rule as `known` files write it, to mark the group as looked at."""
+        """The rule in the form of `known` files, to mark the group as known."""
         name = quoted(self.column)
         first = f"{name} = {number_text(self.low)}" if self.direction == "equal" else f"{name} is unusual"
         if self.direction in ("above", "below"):

@@ -267,7 +267,7 @@ class _Search:
 
 
 def chance(p_values: Floats, n_rows: int, n_tries: int) -> float:
-    """The probability that as many of `n_rows` ordinary rows are as unusual, for the most telling quarters of them.
+    """The probability that as many of `n_rows` ordinary rows are as unusual, for the most significant quarters of them.
 
     >>> chance(np.array([1e-9, 1e-8, 1e-7]), 1000, 1) < 1e-9, chance(np.array([9e-4, 8e-4, 7e-4]), 3000, 1)
     (True, 1.0)

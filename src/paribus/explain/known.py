@@ -1,4 +1,4 @@
-r"""Rows that have been looked at: confirmed anomalies, false alarms, and rows with a known cause.
+r"""Rows that have been reviewed: confirmed anomalies, false alarms, and rows with a known cause.
 
 A list of known rows is a CSV file with the columns `row`, `rule`, `status` and `note`, or a JSON list of objects with
 these keys. Each entry names a row by its id, or gives a rule; the status is "confirmed", "false alarm" or "known
@@ -44,7 +44,7 @@ Texts = npt.NDArray[np.object_]
 
 @dataclass(frozen=True)
 class KnownEntry:
-    """One entry of the list: a row or a rule, and what is known about it."""
+    """One entry of the list: a row or a rule, with its status and note."""
 
     row: str | None
     rule: Rule | None

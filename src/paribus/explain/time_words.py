@@ -1,4 +1,4 @@
-"""What moments have in common, in words: Sundays in July, about 14 h."""
+"""What timestamps have in common, in words: Sundays in July, about 14 h."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ MONTHS = (
     "November",
     "December",
 )
-# The share of the moments that a description covers, for each part.
+# The share of the timestamps that a description covers, for each part.
 COVERED = 0.8
 CENTRAL = (0.05, 0.95)
 # Longer descriptions say nothing.
 MAX_HOURS, MAX_ABOUT, MAX_WEEKDAYS, MAX_MONTHS = 10, 3, 3, 5
-# A range of moments is mentioned if it is at most this share of all.
+# A range of timestamps is mentioned if it is at most this share of all.
 MAX_TREND_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class TimeWords:
-    """What moments have in common."""
+    """What timestamps have in common."""
 
     text: str
     """As in 'Sundays in July, about 14 h'; 'any time' if they have nothing in common."""
     covers: tuple[tuple[str, frozenset[int]], ...]
     """For each part that is described: the weekdays, months or hours, from 0."""
     bounds: tuple[float, float]
-    """The first and the last moment that are described."""
+    """The first and the last timestamp that are described."""
 
     @classmethod
     def of(cls, times: TimeParts, moments: Floats, weights: Floats, write: ColumnFormat) -> TimeWords:
-        """Describes moments, of which none is missing, by how much each counts.
+        """Describes weighted timestamps, of which none is missing.
 
         Examples
         --------
@@ -98,7 +98,7 @@ class TimeWords:
         return cls(text or "any time", tuple(covers), bounds)
 
     def holds(self, times: TimeParts, moments: Floats) -> npt.NDArray[np.bool_]:
-        """Whether each moment is among those that are described."""
+        """Whether each timestamp is among those that are described."""
         local = times.local(moments)
         found = (moments >= self.bounds[0]) & (moments <= self.bounds[1])
         for part, chosen in self.covers:

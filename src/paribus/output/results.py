@@ -1,4 +1,4 @@
-"""The results for the rows of a table: scores, findings, groups and what is known, as columns and as lists."""
+"""The results for the rows of a table: scores, findings, groups and known rows, as columns and as lists."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class WholeTable:
     ranks: Floats | None = field(default=None, repr=False)
     """The rank of each row in the table; None if those above it are all here."""
     n_missing: int | None = None
-    """The number of missing values in columns with a role; None if nobody has counted them."""
+    """The number of missing values in columns with a role; None if unknown."""
     lowest: float | None = None
-    """The lowest score; None if nobody has looked for it."""
+    """The lowest score; None if unknown."""
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """The rows of a table, fitted or new, and what the method says about them in numbers."""
+    """The rows of a table, fitted or new, and the results of the method for them."""
 
     table: Table
     """The rows as the caller gave them."""
@@ -145,7 +145,7 @@ class Results:
         self.explain = explain
         self._known = known
         self.ranking: Floats | None = None
-        """What lists are ranked by instead of the scores, such as what was taught; None for the scores."""
+        """The ranking of lists, such as adjusted scores after teaching; None for the scores."""
 
     @property
     def n_rows(self) -> int:
@@ -279,7 +279,7 @@ class Results:
 
     @property
     def verdicts(self) -> npt.NDArray[np.object_]:
-        """The label of each row: "anomaly", "known" (an anomaly that was looked at), "normal" or "not scored"."""
+        """The label of each row: "anomaly", "known" (an anomaly that was reviewed), "normal" or "not scored"."""
         verdict = np.where(self.is_above, "anomaly", "normal").astype(object)
         verdict[self.is_above & self.marks.is_known] = "known"
         verdict[np.isnan(self.rows.scores)] = "not scored"

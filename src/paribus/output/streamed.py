@@ -15,7 +15,7 @@ from paribus.explain.view import FittedView, highest
 from paribus.output.results import MAX_FINDINGS, Flags, Results, ScoredRows, WholeTable
 from paribus.tables.row_hash import mix
 
-# A table of up to so many rows is kept as it is, with the same results as in memory.
+# A table of up to this many rows is kept as it is, with the same results as in memory.
 MAX_KEPT = 2**17
 # Rows that stand for all others, among which groups are searched and pictures are drawn.
 N_BACKGROUND = 30_000

@@ -13,7 +13,7 @@ MAX_NAME_LENGTH = 24
 
 @dataclass(frozen=True)
 class GainCell:
-    """What one column says about another."""
+    """The information of one column about another."""
 
     row: int
     column: int

@@ -1,4 +1,4 @@
-"""What the page says about each explained row: explanations as frozen facts for the template."""
+"""The explained rows of the page: explanations as frozen facts for the template."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Anomaly:
-    """Everything that the page says about one row."""
+    """The facts about one row."""
 
     position: int
     name: str
@@ -145,7 +145,7 @@ class RowsShown:
 
 
 def anomalies(shown: RowsShown, explained: Mapping[int, RowExplanation], limits: Limits) -> list[Anomaly]:
-    """What the page says about each explained row; these are given by position."""
+    """The facts about each explained row; these are given by position."""
     others = _other_columns(shown)
     return [_anomaly(shown, row, explanation, others, limits) for row, explanation in explained.items()]
 

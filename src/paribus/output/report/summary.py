@@ -1,4 +1,4 @@
-"""What the page says about the whole table: its lead, its overview, and its columns and parameters."""
+"""The whole table on the page: the lead, the overview, and the columns and parameters."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Summary:
     leading: tuple[tuple[int, str, int], ...]
     """The position, name and number of listed rows of each behavioral feature that leads in any."""
     left_out: tuple[str, ...]
-    """What plays no part in the results, and why."""
+    """What is left out of the results, and why."""
 
     @property
     def n_unscored(self) -> int:
@@ -166,7 +166,7 @@ def _median(results: Results) -> float:
 
 
 def _left_out(results: Results) -> list[str]:
-    """What plays no part in the results, and why."""
+    """What is left out of the results, and why."""
     view, table = results.view, results.rows.table
     roles = {*view.behavior_names, *(column.name for column in view.context)}
     others = [table.name(p) for p in range(table.n_columns) if table.name(p) not in roles]
@@ -186,10 +186,10 @@ def _left_out(results: Results) -> list[str]:
             f"Behavioral columns that are always the same, so that nothing in them is unusual: {_words(constant)}."
         )
     if n_unscored := results.n_total - results.n_scored:
-        notes.append(f"{counted(n_unscored, 'row')} without a score, for want of a behavioral value.")
+        notes.append(f"{counted(n_unscored, 'row')} without a score, because no behavioral value could be judged.")
     if n_excluded := view.origin.n_excluded:
         anomalies = "confirmed anomaly" if n_excluded == 1 else "confirmed anomalies"
-        notes.append(f"{n_excluded:,} {anomalies}, from which nothing was learned.")
+        notes.append(f"{n_excluded:,} {anomalies}, excluded from the fit.")
     if n_known := results.n_known:
         verb = "is" if n_known == 1 else "are"
         notes.append(f"{counted(n_known, 'flagged row')} that {verb} known, and not listed again.")

@@ -1,4 +1,4 @@
-"""The heat map of what each column says about behavior."""
+"""The heat map of the information of each column about behavior."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paribus.pictures.matplotlib.style import BLUE, NORMAL, SMALL, VERMILION, fi
 
 
 class GainMapDisplay:
-    """What each possible context says about each behavioral column, by itself and on top of all others.
+    """The information of each possible context about each behavioral column, by itself and given all others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The heat map of what each column says about behavior, as a file of its own."""
+"""The heat map of the information of each column about behavior, as a file of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def gain_map(advice: Advice) -> Markup:
         for part in [svg.tag("g", *_draw(each), transform=f"translate(0 {place * height})")]
     ]
     style = svg.tag("style", Markup(STYLE))
-    drawing = svg.picture(width, 2 * height, "how many bits each column says about behavior", style, *parts)
+    drawing = svg.picture(width, 2 * height, "the information of each column about behavior, in bits", style, *parts)
     return Markup(str(drawing).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
 
 
