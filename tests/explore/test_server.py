@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ import pytest
 from paribus import ConditionalSurprise, load
 from paribus.explain.known import read_known
 from tests.explore.support import ROLES, Explorer, wait, write_stones
+from tests.support.running import invoke
 
 
 @pytest.fixture(scope="module")
@@ -237,12 +239,38 @@ def test_files_can_be_taken_away(explorer: Explorer, what: str, tmp_path: Path) 
 def test_the_script_repeats_what_was_done(explorer: Explorer, folder: Path) -> None:
     """Tests that the Python script runs and prints the rows of the list, whatever a note says."""
     explorer.ask("answer", row=3, status="false alarm", note="'''\nimport os; print('ran')")
+    explorer.ask("answer", row=22, status="confirmed")
     script = explorer.ask("words")["script"]
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
     assert "ran" not in done.stdout.split()
-    lines = done.stdout.splitlines()
-    first = explorer.ask("rows", filter={}, n=1)["rows"][0]
-    assert float(lines[0].split()[0]) == pytest.approx(first["taught"], abs=0.01)
+    rows = explorer.ask("rows", filter={}, n=7)["rows"]
+    assert [line.split(maxsplit=1) for line in done.stdout.splitlines()[: len(rows)]] == [
+        [f"{row['taught']:.2f}", row["sentence"]] for row in rows
+    ]
+
+
+def test_the_command_repeats_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the shell command ranks the rows as the page does, once what was confirmed is known at the fit."""
+    write_stones(tmp_path / "stones.csv")
+    explorer = Explorer(tmp_path)
+    explorer.open("stones.csv")
+    explorer.fit(**ROLES)
+    explorer.ask("answer", row=3, status="false alarm")
+    assert not explorer.ask("words")["note"]
+    explorer.ask("answer", row=22, status="confirmed")
+    assert "confirmed since the fit" in explorer.ask("words")["note"]
+    explorer.fit()
+    words = explorer.ask("words")
+    assert not words["note"]
+    assert "fit(table, known=[" in words["script"]
+    monkeypatch.chdir(tmp_path)
+    code, out, err = invoke(*shlex.split(words["command"])[1:], "--json", "--n-jobs", "1")
+    assert code == 0, err
+    listed = explorer.ask("rows", filter={}, n=8)["rows"]
+    found = json.loads(out)["top"][: len(listed)]
+    assert [(each["row"], each["score"]) for each in found] == [
+        (row["name"], pytest.approx(row["score"], abs=1e-4)) for row in listed
+    ]
 
 
 def test_a_model_can_be_explored(explorer: Explorer, folder: Path) -> None:
@@ -272,7 +300,7 @@ def test_a_broken_file_is_one_sentence(folder: Path) -> None:
 )
 def test_nothing_outside_of_the_folder_is_opened(explorer: Explorer, name: str) -> None:
     """Tests that paths, links and odd names that lead out of the folder are not there."""
-    assert "there is no table or model" in explorer.error("open", file=name).lower()
+    assert "there is no table, model or report" in explorer.error("open", file=name).lower()
     assert name not in [each["name"] for each in explorer.ask("files")["files"]]
 
 

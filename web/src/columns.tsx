@@ -57,7 +57,8 @@ function Advice({ said }: { said: ColumnAdvice }) {
   return (
     <p class="advice">
       <b>{said.looks_like}</b>
-      {said.adds !== undefined && (
+      {said.adds !== undefined && said.adds <= 0.005 && " · adds nothing that can be measured"}
+      {said.adds !== undefined && said.adds > 0.005 && (
         <>
           {" "}
           · <span class="gain">adds {said.adds.toFixed(2)} bits</span>, most about {said.most_for}
@@ -80,11 +81,11 @@ function Card({ column, role, said }: { column: ColumnSummary; role: Role; said?
   return (
     <li
       class="column"
-      draggable
+      draggable={now.kind === "table"}
       onDragStart={(event) => event.dataTransfer?.setData("text/plain", column.name)}
       onKeyDown={(event) => {
         const wanted = KEYS[event.key];
-        if (wanted && (event.target as HTMLElement).tagName !== "INPUT") {
+        if (wanted && now.kind === "table" && (event.target as HTMLElement).tagName !== "INPUT") {
           event.preventDefault();
           setRole(column.name, wanted);
         }
@@ -98,6 +99,7 @@ function Card({ column, role, said }: { column: ColumnSummary; role: Role; said?
           <select
             value={role}
             data-column={column.name}
+            disabled={now.kind !== "table"}
             onChange={(event) => setRole(column.name, event.currentTarget.value as Role)}
           >
             {ROLES.map((each) => (
@@ -114,7 +116,7 @@ function Card({ column, role, said }: { column: ColumnSummary; role: Role; said?
         {column.missing > 0 && `, ${column.missing.toLocaleString("en")} missing`}
       </p>
       {said && <Advice said={said} />}
-      {column.histogram && role !== "none" && role !== "id" && (
+      {now.kind === "table" && column.histogram && role !== "none" && role !== "id" && (
         <label class="check">
           <input
             type="checkbox"
@@ -136,29 +138,26 @@ export function Columns() {
   const [over, setOver] = useState<Role | null>(null);
   const said = new Map(now.advice?.columns.map((each) => [each.name, each]));
   const ready = Object.values(now.roles).includes("context") && Object.values(now.roles).includes("behavior");
-  const isModel = now.file?.endsWith(".paribus") ?? false;
+  const isTable = now.kind === "table";
   return (
     <div class="columns-view">
       <section class="card start">
         <div>
-          <h2>Which columns are circumstances, and which are behavior?</h2>
-          <p class="muted">
+          <h2>{isTable ? "Which columns are circumstances, and which are behavior?" : now.kind === "report" ? "The columns of the listed rows" : "The columns of the model"}</h2>
+          <p class="muted" hidden={!isTable}>
             Drag a column, choose in its menu, or press <kbd>c</kbd> <kbd>b</kbd> <kbd>i</kbd> <kbd>n</kbd> while it has
             the focus. {now.advice ? "The roles below are a proposal from what the columns say about each other." : ""}
           </p>
         </div>
-        <Parameters />
+        {isTable && <Parameters />}
         <div class="go">
-          <button
-            type="button"
-            class="primary"
-            disabled={!ready || now.job !== null || isModel}
-            onClick={() => void act("fit")}
-          >
-            Find unusual rows
-          </button>
-          {!ready && <span class="muted">Choose at least one column as context and one as behavior.</span>}
-          {isModel && <span class="muted">A model has its columns: open a table to choose others.</span>}
+          {isTable && (
+            <button type="button" class="primary" disabled={!ready || now.job !== null} onClick={() => void act("fit")}>
+              Find unusual rows
+            </button>
+          )}
+          {isTable && !ready && <span class="muted">Choose at least one column as context and one as behavior.</span>}
+          {!isTable && <span class="muted">A {now.kind} has its columns: open the table to choose others.</span>}
           {now.result && (
             <button type="button" onClick={() => (view.value = "rows")}>
               Back to the rows
@@ -205,7 +204,7 @@ export function Columns() {
                   <Card key={column.name} column={column} role={role} said={said.get(column.name)} />
                 ))}
               </ul>
-              {columns.length === 0 && <p class="empty muted">Drop columns here</p>}
+              {columns.length === 0 && <p class="empty muted">{isTable ? "Drop columns here" : "none"}</p>}
             </section>
           );
         })}

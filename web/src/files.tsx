@@ -18,12 +18,12 @@ export function Files() {
   const busy = state.value?.job != null;
   return (
     <section class="card narrow" aria-labelledby="files-title">
-      <h2 id="files-title">Choose a table or a model</h2>
+      <h2 id="files-title">Choose a table, a model or a report</h2>
       <p class="muted">
         Files of the folder <b>{state.value?.folder}</b>. Nothing leaves this machine.
       </p>
       {files?.length === 0 && (
-        <p>There is none here. Start paribus explore in a folder with CSV, TSV, JSON lines or Parquet files.</p>
+        <p>There is none here. Start paribus explore in a folder with CSV, TSV, JSON lines or Parquet files, models or reports.</p>
       )}
       <ul class="files">
         {files?.map((file) => (

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask, state } from "./api";
 import { filter, narrow, need, noFilter, rows, selected, selectedPlace, summary } from "./store";
-import type { Filter, Row } from "./types";
+import type { Filter, Row, Window } from "./types";
 import { answer } from "./teach";
 import { KINDS, STATUS_WORDS, about, count, score } from "./words";
 
@@ -16,7 +16,7 @@ export function Threshold() {
   const chosen = filter.value.threshold ?? result.threshold;
   const [shown, setShown] = useState<number | null>(null);
   const timer = useRef(0);
-  const high = result.scores.high;
+  const { low, high } = result.scores;
   const top = Math.log1p(Math.max(...result.scores.counts));
   const width = 200 / result.scores.counts.length;
   const value = shown ?? chosen;
@@ -28,16 +28,16 @@ export function Threshold() {
         <svg viewBox="0 0 200 26" preserveAspectRatio="none" aria-hidden="true">
           {result.scores.counts.map((n, place) => {
             const tall = (26 * Math.log1p(n)) / top;
-            const isAbove = ((place + 1) / result.scores.counts.length) * high > value;
+            const isAbove = low + ((place + 1) / result.scores.counts.length) * (high - low) > value;
             return <rect key={place} class={isAbove ? "above" : ""} x={place * width} width={width * 0.9} y={26 - tall} height={tall} />;
           })}
         </svg>
         <input
           id="threshold"
           type="range"
-          min="0"
+          min={low}
           max={high}
-          step={high / 400}
+          step={(high - low) / 400}
           value={value}
           aria-valuetext={`score ${score(value)}`}
           onInput={(event) => {
@@ -62,12 +62,19 @@ export function Threshold() {
       <p class="flagged" aria-live="polite">
         {found && (
           <>
-            <b>{count(found.n_flagged, "row")}</b> flagged; about <b>{about(found.expected_false)}</b> expected by chance
+            <b>{count(found.n_flagged, "row")}</b> flagged; {chanceWords(found)}
           </>
         )}
       </p>
     </div>
   );
+}
+
+/** How many of the flagged rows are expected to be ordinary ones. */
+function chanceWords(found: Window) {
+  const expected = <b>{about(found.expected_false)}</b>;
+  if (found.expected_false < found.n_flagged) return <>about {expected} of them expected to be false</>;
+  return <>chance alone would flag up to {expected}</>;
 }
 
 export function Filters() {

@@ -223,6 +223,13 @@ function Rows() {
     <div class={`rows-view${selected.value === null ? "" : " has-row"}`}>
       <div class="side">
         <Compare />
+        {state.value!.kind === "report" && (
+          <p class="note">
+            <b>This is a report.</b> It holds {count(state.value!.result!.n_rows, "row")}: those that were flagged when it was written, with
+            what was said about them. Filter, map and mark them here; they teach the order of this list, and the answers work with the table
+            too. Comparable rows, what if, a lower threshold and other columns need the table or the model.
+          </p>
+        )}
         <section class="card list-card" aria-label="Rows">
           <Threshold />
           <Filters />

@@ -86,7 +86,7 @@ export function RowPanel() {
               <th scope="col">value</th>
               <th scope="col">usual (90 %)</th>
               <th scope="col">contribution</th>
-              <th scope="col">how rare</th>
+              {row.comparable && <th scope="col">how rare</th>}
             </tr>
           </thead>
           <tbody>
@@ -102,13 +102,36 @@ export function RowPanel() {
                   </svg>{" "}
                   {score(each.partial)}
                 </td>
-                <td class="long">{each.rarity}</td>
+                {row.comparable && <td class="long">{each.rarity}</td>}
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      <WhatIfPanel row={row} />
+      {row.inputs.length > 0 && <WhatIfPanel row={row} />}
+      {row.context.length > 0 && <Context row={row} />}
+      {row.around && <Around row={row} />}
+      {row.comparable && <Comparable name={row.name} comparable={row.comparable} />}
+      <details open={row.comparable === null}>
+        <summary>All values of the row</summary>
+        <dl class="cells">
+          {row.cells.map((cell) => (
+            <div key={cell.name}>
+              <dt>
+                {cell.name} {cell.role !== "none" && <span class="muted">· {cell.role}</span>}
+              </dt>
+              <dd>{cell.value}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </section>
+  );
+}
+
+function Context({ row }: { row: OneRow }) {
+  return (
+    <>
       <h3>Context of the comparable rows</h3>
       <p class="muted keys">
         <span class="key key-rows" /> rows compared with <span class="key key-counted" /> weighted by how much they count{" "}
@@ -124,15 +147,21 @@ export function RowPanel() {
           </figure>
         ))}
       </div>
-      {row.around && <Around row={row} />}
+    </>
+  );
+}
+
+function Comparable({ name, comparable }: { name: string; comparable: NonNullable<OneRow["comparable"]> }) {
+  return (
+    <>
       <h3>Comparable rows</h3>
-      <p class="muted">{row.comparable.group}; the ones that count most:</p>
+      <p class="muted">{comparable.group}; the ones that count most:</p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Comparable rows">
         <table class="small">
           <thead>
             <tr>
               <th scope="col">row</th>
-              {row.comparable.columns.map((name) => (
+              {comparable.columns.map((name) => (
                 <th key={name} scope="col">
                   {name}
                 </th>
@@ -142,13 +171,13 @@ export function RowPanel() {
           </thead>
           <tbody>
             <tr class="itself">
-              <th scope="row">{row.name}</th>
-              {row.comparable.own.map((cell, place) => (
+              <th scope="row">{name}</th>
+              {comparable.own.map((cell, place) => (
                 <td key={place}>{cell}</td>
               ))}
               <td />
             </tr>
-            {row.comparable.rows.map((each) => (
+            {comparable.rows.map((each) => (
               <tr key={each.row}>
                 <th scope="row">
                   <button type="button" class="link" onClick={() => (selected.value = each.row)}>
@@ -164,20 +193,7 @@ export function RowPanel() {
           </tbody>
         </table>
       </div>
-      <details>
-        <summary>All values of the row</summary>
-        <dl class="cells">
-          {row.cells.map((cell) => (
-            <div key={cell.name}>
-              <dt>
-                {cell.name} {cell.role !== "none" && <span class="muted">{cell.role}</span>}
-              </dt>
-              <dd>{cell.value}</dd>
-            </div>
-          ))}
-        </dl>
-      </details>
-    </section>
+    </>
   );
 }
 
@@ -260,28 +276,30 @@ function WhatIfPanel({ row }: { row: OneRow }) {
           <>
             <p>
               Score <b>{score(found.score)}</b> instead of {score(row.score)}: {found.rarity} ordinary rows would be as strange.{" "}
-              {found.is_flagged ? "It would still be flagged." : "It would not be flagged."}
+              {found.is_flagged ? "It would be flagged." : "It would not be flagged."}
             </p>
-            <table class="small">
-              <thead>
-                <tr>
-                  <th scope="col">Behavior</th>
-                  <th scope="col">value</th>
-                  <th scope="col">usual (90 %)</th>
-                  <th scope="col">contribution</th>
-                </tr>
-              </thead>
-              <tbody>
-                {found.behavior.map((each) => (
-                  <tr key={each.name}>
-                    <th scope="row">{each.name}</th>
-                    <td class="n">{each.value}</td>
-                    <td class="n">{each.usual}</td>
-                    <td class="n">{score(each.partial)}</td>
+            <div class="scroll" tabIndex={0} role="region" aria-label="Values and what would be usual">
+              <table class="small">
+                <thead>
+                  <tr>
+                    <th scope="col">Behavior</th>
+                    <th scope="col">value</th>
+                    <th scope="col">usual (90 %)</th>
+                    <th scope="col">contribution</th>
                   </tr>
-                ))}
-              </tbody>
-            </table>
+                </thead>
+                <tbody>
+                  {found.behavior.map((each) => (
+                    <tr key={each.name}>
+                      <th scope="row">{each.name}</th>
+                      <td class="n">{each.value}</td>
+                      <td class="n">{each.usual}</td>
+                      <td class="n">{score(each.partial)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
           </>
         )}
         {!failed && !isChanged && <p class="muted">Nothing is changed yet.</p>}
@@ -312,7 +330,9 @@ function Around({ row }: { row: OneRow }) {
     <>
       <h3>Neighbors in time</h3>
       <p class="muted">
-        {around.rows.length} rows by {around.column}, {around.texts[0]} to {around.texts[around.texts.length - 1]}; this row is marked.
+        {around.rows.length} rows by {around.column}
+        {around.same.length > 0 && ` with the same ${around.same.join(", ")}`}, {around.texts[0]} to{" "}
+        {around.texts[around.texts.length - 1]}; this row is marked.
       </p>
       <div class="series" ref={box}>
         {around.series.map((each) => {

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { act, ask, problem, state } from "./api";
 import { rows, selected, selectedPlace, view } from "./store";
-import type { OneRow, Status } from "./types";
+import type { OneRow, Status, Teaching } from "./types";
 import { KINDS, STATUS_WORDS, count, weightWords } from "./words";
 
 const CHOICES: { status: Status; words: string; key: string; hint: string }[] = [
@@ -111,9 +111,11 @@ export function AnswerButtons({ row }: { row: OneRow }) {
             {count(group.size, "row")})
           </label>
         )}
-        <label>
-          <input type="radio" name="scope" checked={scope === "rule"} onChange={() => setScope("rule")} /> rows like this
-        </label>
+        {row.rule && (
+          <label>
+            <input type="radio" name="scope" checked={scope === "rule"} onChange={() => setScope("rule")} /> rows like this
+          </label>
+        )}
         <label class="grow">
           <span class="unseen">Note</span>
           <input value={note} placeholder="note (optional)" maxLength={500} onInput={(event) => setNote(event.currentTarget.value)} />
@@ -134,10 +136,19 @@ export function AnswerButtons({ row }: { row: OneRow }) {
   );
 }
 
+/** What was learned, the strongest first. */
+function lines(taught: Teaching): [string, string, number][] {
+  const given = (condition: string) => (condition === "given all" ? "all other values" : condition.replace("given ", ""));
+  return [
+    ...taught.weights.map((each): [string, string, number] => [each.behavior, given(each.condition), each.weight]),
+    ...taught.kinds.map((each): [string, string, number] => [`kind: ${KINDS[each.kind]}`, "", each.weight]),
+  ].sort((a, b) => Math.abs(Math.log(b[2])) - Math.abs(Math.log(a[2])));
+}
+
 export function Answers() {
   const now = state.value!;
   const taught = now.teaching;
-  const most = Math.max(...(taught?.weights ?? []).map((each) => Math.abs(Math.log(each.weight))), 0.7);
+  const most = Math.max(...(taught ? lines(taught) : []).map((each) => Math.abs(Math.log(each[2]))), 0.7);
   return (
     <div class="answers-view">
       <section class="card" aria-labelledby="learned">
@@ -152,7 +163,8 @@ export function Answers() {
           <>
             <p class="muted">
               How the odds that a row is of interest change with what is strange about it: × 1 before there are answers, less for what
-              was a false alarm, more for what was real. One answer is a hint, ten are a rule.
+              was a false alarm, more for what was real. So far: {taught.n_real.toLocaleString("en")} real,{" "}
+              {count(taught.n_false, "false alarm")}. One answer is a hint, ten are a rule.
             </p>
             <table class="weights">
               <thead>
@@ -166,7 +178,7 @@ export function Answers() {
                 </tr>
               </thead>
               <tbody>
-                {[...taught.weights.map((each) => [each.behavior, each.condition.replace("given ", ""), each.weight] as const), ...taught.kinds.map((each) => [`kind: ${KINDS[each.kind]}`, "", each.weight] as const)].map(
+                {lines(taught).map(
                   ([name, condition, weight]) => (
                     <tr key={`${name} ${condition}`}>
                       <th scope="row">{name}</th>

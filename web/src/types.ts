@@ -39,7 +39,6 @@ export interface Result {
   number: number;
   roles: Record<string, Role>;
   parameters: Record<string, unknown>;
-  method: string;
   context: string[];
   behavior: string[];
   threshold: number;
@@ -47,10 +46,8 @@ export interface Result {
   n_scored: number;
   n_above: number;
   expected_false: number;
-  seconds: number;
-  scores: { counts: number[]; high: number };
+  scores: { counts: number[]; low: number; high: number };
   has_kinds: boolean;
-  time: string | null;
   groups: Group[] | null;
 }
 
@@ -87,6 +84,7 @@ export interface State {
   version: number;
   folder: string;
   file: string | null;
+  kind: "table" | "model" | "report" | null;
   n_rows: number | null;
   columns: ColumnSummary[];
   advice: { columns: ColumnAdvice[]; alarms: string[]; roles: Record<string, Role> } | null;
@@ -183,9 +181,10 @@ export interface OneRow {
     rows: { row: number; name: string; cells: string[]; weight: number }[];
     n: number;
     group: string;
-  };
+  } | null;
   around: {
     column: string;
+    same: string[];
     rows: number[];
     moments: number[];
     texts: string[];

@@ -262,7 +262,8 @@ def explore(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", help="A table, or a model saved by `paribus fit`.  [default: choose in the page]"
+            metavar="[FILE]",
+            help="A table, a model saved by `paribus fit`, or a report.  [default: choose in the page]",
         ),
     ] = None,
     known: Annotated[

@@ -198,13 +198,15 @@ def mark(entries: Sequence[KnownEntry], table: Table, names: Sequence[str], find
     """
     status, note = np.full(table.n_rows, None, dtype=object), np.full(table.n_rows, None, dtype=object)
     known_by = np.full(table.n_rows, -1, dtype=np.int64)
-    places: dict[str, list[int]] = {}
-    if any(entry.row is not None for entry in entries):
+    # Few of a million names are wanted.
+    places: dict[str, list[int]] = {entry.row: [] for entry in entries if entry.row is not None}
+    if places:
         for place, name in enumerate(names):
-            places.setdefault(name, []).append(place)
+            if name in places:
+                places[name].append(place)
     for number, entry in enumerate(entries):
         if entry.rule is None:
-            rows = np.array(places.get(entry.row or "", []), dtype=np.int64)
+            rows = np.array(places[entry.row or ""], dtype=np.int64)
         else:
             rows = np.flatnonzero(_satisfying(entry.rule, table, findings))
         rows = rows[known_by[rows] < 0]

@@ -19,12 +19,14 @@ from starlette.routing import Route
 
 from paribus.detectors.teaching import WAYS
 from paribus.explain.known import STATUSES
+from paribus.explore.folder import REPORT, TABLE
 from paribus.explore.jobs import sentence
 from paribus.explore.one_row import one_row
+from paribus.explore.reported import Reported, one_reported_row
 from paribus.explore.requests import choice, number, plain_json, text
 from paribus.explore.score_map import score_map
 from paribus.explore.session import Session
-from paribus.explore.take_away import MAKERS, make, python_script, shell_command
+from paribus.explore.take_away import MAKERS, REFITS, fits_anew, make, python_script, shell_command
 from paribus.explore.what_if import what_if
 from paribus.serving.responses import JsonResponse
 from paribus.serving.security import Guard, SecurityMiddleware
@@ -165,7 +167,10 @@ def _map(session: Session, fields: Fields) -> Fields:
 
 
 def _one_row(session: Session, fields: Fields) -> Fields:
-    return one_row(session.taught(), _row(session, fields))
+    taught, row = session.taught(), _row(session, fields)
+    if isinstance(taught.result, Reported):
+        return one_reported_row(taught, taught.result, row)
+    return one_row(taught, taught.result.fitted(), row)
 
 
 def _what_if(session: Session, fields: Fields) -> Fields:
@@ -174,7 +179,7 @@ def _what_if(session: Session, fields: Fields) -> Fields:
     if not isinstance(left_out, list) or not all(isinstance(each, str) for each in left_out):
         raise ValueError("left_out must be a list of columns")
     given = {name: text(values, name) for name in values}
-    return what_if(session.taught().analysis, _row(session, fields), given, left_out)
+    return what_if(session.taught().result.fitted(), _row(session, fields), given, left_out)
 
 
 def _answer(session: Session, fields: Fields) -> Fields:
@@ -190,7 +195,10 @@ def _next(session: Session, fields: Fields) -> Fields:
 
 def _words(session: Session, fields: Fields) -> Fields:
     taught, origin = session.taught(), session.origin()
-    return {"script": python_script(taught, origin), "command": shell_command(taught, origin)}
+    if origin.kind == REPORT:
+        return {"script": "", "command": "", "note": ""}
+    note = REFITS if origin.kind == TABLE and fits_anew(taught) else ""
+    return {"script": python_script(taught, origin), "command": shell_command(taught, origin), "note": note}
 
 
 def _object(fields: Fields, name: str) -> Fields:

@@ -6,16 +6,18 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus._common.text import plain
 from paribus.advice.suggestion import Advice
 from paribus.pictures.geometry import window
-from paribus.tables.column import is_missing
+from paribus.tables.column import Kind, is_missing
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.table import Table
 
 N_BINS = 24
+MAX_BARS = 40
 N_CATEGORIES = 6
 CONTEXT, BEHAVIOR, ID, NONE = ROLES = ("context", "behavior", "id", "none")
 
@@ -65,14 +67,23 @@ class TableColumns:
             found |= {"missing": len(numbers) - len(known), "distinct": len(np.unique(known))}
             if known.size:
                 low, high = window(known)
-                counts, _ = np.histogram(known.clip(low, high), N_BINS, (low, high if high > low else low + 1.0))
                 write = self.format(name)
+                counts = _counts(known, low, high, is_whole=write.kind is Kind.NUMERIC and write.decimals == 0)
                 found["histogram"] = {"counts": counts.tolist(), "low": write(low), "high": write(high)}
             return found
         values = [value for value in self.columns[name].tolist() if not is_missing(value)]
         counted = Counter(str(value) for value in values)
         top = [[plain(value, 30), count] for value, count in counted.most_common(N_CATEGORIES)]
         return found | {"missing": self.table.n_rows - len(values), "distinct": len(counted), "categories": top}
+
+
+def _counts(known: Floats, low: float, high: float, *, is_whole: bool) -> npt.NDArray[np.int64]:
+    """The heights of a histogram; few whole numbers have a bar each, so that none falls between two."""
+    n_bins, ends = N_BINS, (low, high if high > low else low + 1.0)
+    if is_whole and high - low < MAX_BARS:
+        n_bins, ends = round(high - low) + 1, (round(low) - 0.5, round(high) + 0.5)
+    counts, _ = np.histogram(known.clip(low, high), n_bins, ends)
+    return counts
 
 
 def advice_dict(advice: Advice) -> dict[str, Any]:

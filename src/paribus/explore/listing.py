@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.text import one_in
-from paribus.explore.analysis import Analysis, Taught
 from paribus.explore.requests import choice, number, optional_number, text
+from paribus.explore.result import Result, Taught
 
 MAX_WINDOW = 200
 STATUSES = ("open", "decided", "all")
@@ -38,22 +38,22 @@ class Filter:
     descending: bool = True
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any], analysis: Analysis) -> Filter:
+    def of(cls, fields: Mapping[str, Any], result: Result) -> Filter:
         """Reads a filter from a request."""
         ranges = []
         for each in fields.get("ranges") or []:
             if not isinstance(each, Mapping):
                 raise ValueError("a range is an object with column, low, high or category")
             column = text(each, "column")
-            analysis.columns.table.find_column(column)
+            result.columns.table.find_column(column)
             category = text(each, "category") if each.get("category") is not None else None
             ranges.append((column, optional_number(each, "low"), optional_number(each, "high"), category))
         threshold = optional_number(fields, "threshold")
         sort = text(fields, "sort", "")
         if sort not in ("", "score"):
-            analysis.columns.table.find_column(sort)
+            result.columns.table.find_column(sort)
         return cls(
-            analysis.threshold if threshold is None else threshold,
+            result.threshold if threshold is None else threshold,
             choice(fields, "status", STATUSES),
             text(fields, "kind", ""),
             text(fields, "column", ""),
@@ -79,10 +79,10 @@ class Listing:
     @classmethod
     def of(cls, taught: Taught, wanted: Filter, other: Taught | None) -> Listing:
         """Filters and sorts the rows; `other` is the result to compare with."""
-        analysis, scores = taught.analysis, taught.teaching.scores
+        result, scores = taught.result, taught.teaching.scores
         # The detector decides what is flagged, since its false alarm rate is known; answers only change the order.
         with np.errstate(invalid="ignore"):
-            above = analysis.scores > wanted.threshold
+            above = result.scores > wanted.threshold
         is_open = taught.teaching.is_open
         if wanted.status == "open":
             keep = above & is_open
@@ -91,37 +91,33 @@ class Listing:
         else:
             keep = np.ones(len(scores), dtype=bool)
         if wanted.change and other is not None:
-            keep = changed(analysis, other.analysis, wanted.change)
-        keep = keep & _matches(analysis, wanted)
-        return cls(
-            taught, wanted, _ordered(analysis, scores, wanted, np.flatnonzero(keep)), int((above & is_open).sum())
-        )
+            keep = changed(result, other.result, wanted.change)
+        keep = keep & _matches(result, wanted)
+        return cls(taught, wanted, _ordered(result, scores, wanted, np.flatnonzero(keep)), int((above & is_open).sum()))
 
     def window(self, begin: int, n: int) -> dict[str, Any]:
         """Some of the rows, for the page."""
-        analysis, teaching, marks = self.taught.analysis, self.taught.teaching, self.taught.marks
+        result, teaching, marks = self.taught.result, self.taught.teaching, self.taught.marks
         chosen = self.rows[begin : begin + min(n, MAX_WINDOW)]
-        findings = analysis.findings(chosen)
-        shown = [*(column.name for column in analysis.results.view.context), *analysis.results.view.behavior_columns]
-        names = analysis.results.view.behavior_names
+        sentences = result.sentences(chosen)
+        shown, names = result.shown_names, result.behavior_names
         rows = []
         for row in chosen.tolist():
-            score = analysis.scores[row]
-            finding = findings.get(row)
+            score = result.scores[row]
             rows.append(
                 {
                     "row": row,
-                    "name": analysis.results.name(row)[:60],
+                    "name": result.row_name(row)[:60],
                     "score": None if np.isnan(score) else round(float(score), 4),
                     "taught": None if np.isnan(score) else round(float(teaching.scores[row]), 4),
-                    "rarity": "" if np.isnan(score) else one_in(float(analysis.results.rows.p_values[row])),
-                    "kind": "" if analysis.kinds is None else analysis.kinds[row],
-                    "column": names[analysis.leading[row]],
-                    "group": int(analysis.group_of[row]),
+                    "rarity": "" if np.isnan(score) else one_in(float(result.p_values[row])),
+                    "kind": "" if result.kinds is None else result.kinds[row],
+                    "column": names[result.leading[row]],
+                    "group": int(result.group_of[row]),
                     "status": marks.status[row] or "",
                     "note": marks.note[row] or "",
-                    "sentence": "" if finding is None else finding.sentence,
-                    "cells": [analysis.columns.text(name, row, 40) for name in shown],
+                    "sentence": sentences.get(row, ""),
+                    "cells": [result.columns.text(name, row, 40) for name in shown],
                 }
             )
         return {
@@ -130,37 +126,37 @@ class Listing:
             "begin": begin,
             "n": len(self.rows),
             "n_flagged": self.n_flagged,
-            "expected_false": analysis.expected_false(self.filter.threshold),
+            "expected_false": result.expected_false(self.filter.threshold),
         }
 
 
-def changed(analysis: Analysis, other: Analysis, change: str) -> Flags:
+def changed(result: Result, other: Result, change: str) -> Flags:
     """Rows that are flagged in one result and not in another one of the same table."""
-    now, before = analysis.results.is_above, other.results.is_above
+    now, before = result.is_above, other.is_above
     if len(now) != len(before):
         raise ValueError("these two results are about different tables")
     return np.asarray(now & ~before if change == "appeared" else before & ~now)
 
 
-def _matches(analysis: Analysis, wanted: Filter) -> Flags:
-    keep = np.ones(analysis.results.n_rows, dtype=bool)
-    if wanted.kind and analysis.kinds is not None:
-        keep &= analysis.kinds == wanted.kind
+def _matches(result: Result, wanted: Filter) -> Flags:
+    keep = np.ones(result.n_rows, dtype=bool)
+    if wanted.kind and result.kinds is not None:
+        keep &= result.kinds == wanted.kind
     if wanted.column:
-        keep &= analysis.leading == analysis.results.view.behavior_place(wanted.column)
+        keep &= result.leading == result.behavior_place(wanted.column)
     if wanted.group:
-        keep &= analysis.group_of == wanted.group
+        keep &= result.group_of == wanted.group
     for column, low, high, category in wanted.ranges:
-        keep &= _in_range(analysis, column, low, high, category)
+        keep &= _in_range(result, column, low, high, category)
     if wanted.search:
-        keep &= _found_by(analysis, wanted.search.casefold(), keep)
+        keep &= _found_by(result, wanted.search.casefold(), keep)
     return keep
 
 
-def _in_range(analysis: Analysis, column: str, low: float | None, high: float | None, category: str | None) -> Flags:
+def _in_range(result: Result, column: str, low: float | None, high: float | None, category: str | None) -> Flags:
     if category is not None:
-        return np.array([str(value) == category for value in analysis.columns.columns[column].tolist()], dtype=bool)
-    numbers = analysis.columns.numbers(column)
+        return np.array([str(value) == category for value in result.columns.columns[column].tolist()], dtype=bool)
+    numbers = result.columns.numbers(column)
     if numbers is None:
         raise ValueError(f"column '{column}' holds no numbers: choose a category of it")
     with np.errstate(invalid="ignore"):
@@ -170,25 +166,25 @@ def _in_range(analysis: Analysis, column: str, low: float | None, high: float | 
     return np.asarray(keep)
 
 
-def _found_by(analysis: Analysis, words: str, keep: Flags) -> Flags:
+def _found_by(result: Result, words: str, keep: Flags) -> Flags:
     """Whether the name of a row, or one of its texts, contains some words."""
     found = np.zeros(len(keep), dtype=bool)
-    texts = [values for values in analysis.columns.columns.values() if values.dtype == object]
+    texts = [values for values in result.columns.columns.values() if values.dtype == object]
     for row in np.flatnonzero(keep).tolist():
-        found[row] = words in analysis.row_names[row].casefold() or any(
+        found[row] = words in result.row_names[row].casefold() or any(
             words in str(values[row]).casefold() for values in texts
         )
     return found
 
 
-def _ordered(analysis: Analysis, scores: Floats, wanted: Filter, rows: Positions) -> Positions:
+def _ordered(result: Result, scores: Floats, wanted: Filter, rows: Positions) -> Positions:
     if wanted.sort in ("", "score"):
-        values = scores if wanted.sort == "" else analysis.scores
+        values = scores if wanted.sort == "" else result.scores
         values = values[rows]
     else:
-        numbers = analysis.columns.numbers(wanted.sort)
+        numbers = result.columns.numbers(wanted.sort)
         if numbers is None:
-            cells = [str(value) for value in analysis.columns.columns[wanted.sort][rows].tolist()]
+            cells = [str(value) for value in result.columns.columns[wanted.sort][rows].tolist()]
             _, codes = np.unique(np.array(cells), return_inverse=True)
             values = codes.astype(np.float64)
         else:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from paribus._common.arrays import Positions
 from paribus._common.text import ended, one_in, plain, score_text
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.group import number_text, quoted
-from paribus.explore.analysis import Analysis, Taught
+from paribus.explore.analysis import Analysis
+from paribus.explore.result import Taught
 from paribus.pictures.svg.beanplot import beanplot
 from paribus.pictures.svg.context_profile import context_profile
 from paribus.tables.column import is_missing
@@ -17,11 +19,12 @@ from paribus.tables.column import is_missing
 N_BEANS, N_PROFILES, N_COMPARABLE = 6, 12, 12
 # The number of neighbors in time on each side.
 N_AROUND = 15
+# With fewer rows than this of the same categories, all rows are neighbors.
+MIN_AROUND = 8
 
 
-def one_row(taught: Taught, row: int) -> dict[str, Any]:
+def one_row(taught: Taught, analysis: Analysis, row: int) -> dict[str, Any]:
     """Everything that the page shows about a row."""
-    analysis = taught.analysis
     explanation = analysis.detector.explain(row, n_features=3)
     leading = explanation.leading
     view = analysis.results.view
@@ -70,14 +73,8 @@ def one_row(taught: Taught, row: int) -> dict[str, Any]:
             {"name": name, "value": analysis.columns.text(name, row, 200), "role": analysis.roles.get(name, "none")}
             for name in analysis.columns.names
         ],
-        "inputs": [_input(analysis, name, row) for name in input_names(analysis)],
+        "inputs": [_input(analysis, name, row) for name in analysis.shown_names],
     }
-
-
-def input_names(analysis: Analysis) -> list[str]:
-    """The columns that a verdict depends on: the context, and then the behavior."""
-    view = analysis.results.view
-    return [*(column.name for column in view.context), *view.behavior_columns]
 
 
 def _input(analysis: Analysis, name: str, row: int) -> dict[str, Any]:
@@ -85,7 +82,7 @@ def _input(analysis: Analysis, name: str, row: int) -> dict[str, Any]:
     values = analysis.columns.columns[name]
     cell = values[row]
     found: dict[str, Any] = {"name": name, "value": "" if is_missing(cell) else plain(cell, 200)}
-    found["role"] = "context" if name in {c.name for c in analysis.results.view.context} else "behavior"
+    found["role"] = "context" if name in analysis.context_names else "behavior"
     if values.dtype.kind == "f":
         found |= {"type": "number", "value": "" if is_missing(cell) else number_text(float(cell))}
     elif values.dtype.kind == "M":
@@ -101,7 +98,7 @@ def _comparable(analysis: Analysis, explanation: RowExplanation, row: int) -> di
     """The rows with the highest weights, and the row itself above them."""
     weights = explanation.leading.weights
     order = np.argsort(-weights, kind="stable")[:N_COMPARABLE]
-    names = input_names(analysis)
+    names = analysis.shown_names
     rows = []
     for place in order.tolist():
         position = int(explanation.reference_positions[place])
@@ -122,6 +119,7 @@ def _around(analysis: Analysis, row: int, behavior: list[str]) -> dict[str, Any]
     if analysis.time_order is None:
         return None
     name, order = analysis.time_order
+    order, same = _same_series(analysis, row, order)
     place = int(np.flatnonzero(order == row)[0]) if (order == row).any() else -1
     if place < 0:
         return None
@@ -136,12 +134,26 @@ def _around(analysis: Analysis, row: int, behavior: list[str]) -> dict[str, Any]
             series.append({"name": each, "values": numbers[rows].tolist(), "texts": texts})
     return {
         "column": name,
+        "same": same,
         "rows": rows,
         "moments": moments[rows].tolist(),
         "texts": [analysis.columns.text(name, other) for other in rows],
         "scores": [score_text(float(score)) for score in analysis.scores[rows]],
         "series": series,
     }
+
+
+def _same_series(analysis: Analysis, row: int, order: Positions) -> tuple[Positions, list[str]]:
+    """The rows with the same categories of context, and the names of these columns: those of one station, one shop.
+
+    All rows, if hardly any are left.
+    """
+    names = [name for name in analysis.context_names if analysis.columns.numbers(name) is None]
+    keep = np.ones(len(order), dtype=bool)
+    for name in names:
+        values = analysis.columns.columns[name]
+        keep &= np.asarray(values[order] == values[row], dtype=bool)
+    return (order[keep], names) if int(keep.sum()) >= MIN_AROUND else (order, [])
 
 
 def proposed_rule(analysis: Analysis, explanation: RowExplanation, row: int) -> str:

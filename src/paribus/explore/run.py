@@ -70,6 +70,8 @@ def listen(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((LOOPBACK, port))
+        # From now on connections wait until the server is ready, instead of being refused: the browser may be faster.
+        listener.listen()
     except OverflowError:
         listener.close()
         raise ValueError(f"--port is {port}: it must be from 1024 to 65535, or 0 for any free port") from None

@@ -14,12 +14,14 @@ from paribus.detectors.context_advice import suggest_context
 from paribus.detectors.load import load
 from paribus.explain.known import KnownEntry, read_known
 from paribus.explain.rules import parse_rule
-from paribus.explore.analysis import Analysis, Taught
+from paribus.explore.analysis import Analysis
 from paribus.explore.answers import AnswerBook
 from paribus.explore.columns import BEHAVIOR, CONTEXT, ID, NONE, ROLES, TableColumns, advice_dict
-from paribus.explore.folder import MODEL, Folder
+from paribus.explore.folder import MODEL, REPORT, TABLE, Folder, kind_of
 from paribus.explore.jobs import Job
 from paribus.explore.listing import Filter, Listing
+from paribus.explore.reported import Reported
+from paribus.explore.result import Result, Taught
 from paribus.explore.score_map import Axis, make_axis
 from paribus.explore.take_away import Origin
 from paribus.io.reading import ReadTable, Wanted, read
@@ -66,7 +68,7 @@ class Session:
         self._advice: dict[str, Any] | None = None
         self._roles: dict[str, str] = {}
         self._parameters: dict[str, Any] = {**PARAMETERS, **OF_SURPRISE}
-        self._results: list[Analysis] = []
+        self._results: list[Result] = []
         self._current: int | None = None
         self._compared: int | None = None
         self._book: AnswerBook | None = None
@@ -92,7 +94,8 @@ class Session:
                 "version": self.version,
                 "folder": self.folder.root.name or str(self.folder.root),
                 "file": None if self._path is None else self._path.name,
-                "n_rows": None if self._columns is None else self._columns.table.n_rows,
+                "kind": None if self._path is None else kind_of(self._path),
+                "n_rows": self._n_rows,
                 "columns": self._summaries,
                 "advice": self._advice,
                 "roles": self._roles,
@@ -110,33 +113,44 @@ class Session:
                 "teaching": None if current is None else self.taught(current.number).to_dict(),
             }
 
+    @property
+    def _n_rows(self) -> int | None:
+        """The number of rows of the whole table, also where only some of them are here."""
+        first = self._results[0] if self._results else None
+        if isinstance(first, Reported):
+            return first.held.n_rows
+        return None if self._columns is None else self._columns.table.n_rows
+
     def progress(self) -> dict[str, Any] | None:
         """The work in progress, which changes more often than the state."""
         job = self._job
         return None if job is None else job.to_dict()
 
-    def _result_line(self, analysis: Analysis) -> dict[str, Any]:
+    def _result_line(self, result: Result) -> dict[str, Any]:
         line: dict[str, Any] = {
-            "number": analysis.number,
-            "context": [name for name, role in analysis.roles.items() if role == CONTEXT],
-            "behavior": [name for name, role in analysis.roles.items() if role == BEHAVIOR],
-            "n_above": int(analysis.results.is_above.sum()),
-            "parameters": analysis.parameters,
+            "number": result.number,
+            "context": [name for name, role in result.roles.items() if role == CONTEXT],
+            "behavior": [name for name, role in result.roles.items() if role == BEHAVIOR],
+            "n_above": int(result.is_above.sum()),
+            "parameters": result.parameters,
         }
         current = self._current
-        if current is not None and current != analysis.number:
-            now, before = self._find(current).results.is_above, analysis.results.is_above
+        if current is not None and current != result.number:
+            now, before = self._find(current).is_above, result.is_above
             line |= {"appeared": int((now & ~before).sum()), "went": int((before & ~now).sum())}
         return line
 
     # --- from a file to a result --------------------------------------------------------------------------------------
 
     def open(self, path: Path) -> None:
-        """Opens a table or a model."""
+        """Opens a table, a model or a report."""
 
         def work(job: Job) -> None:
-            if path.name.lower().endswith(MODEL):
+            kind = kind_of(path)
+            if kind == MODEL:
                 self._open_model(path)
+            elif kind == REPORT:
+                self._open_report(path)
             else:
                 self._open_table(path, job)
 
@@ -151,7 +165,7 @@ class Session:
         for place, name in enumerate(columns.names):
             job.progress(place, len(columns.names))
             summaries.append(columns.summary(name))
-        book = AnswerBook(self._known or path.with_name(f"{path.name.split('.')[0]}.known.csv"))
+        book = self._open_book(path)
         with self._lock:
             self._forget()
             self._path, self._columns, self._summaries, self._book = path, columns, summaries, book
@@ -176,7 +190,7 @@ class Session:
             )
         original = view.store.original
         columns = TableColumns({original.name(p): np.asarray(original.values(p)) for p in range(original.n_columns)})
-        book = AnswerBook(self._known or path.with_name(f"{path.name.split('.')[0]}.known.csv"))
+        book = self._open_book(path)
         roles = dict.fromkeys(columns.names, NONE)
         roles |= {column.name: CONTEXT for column in view.context}
         roles |= dict.fromkeys(view.behavior_columns, BEHAVIOR)
@@ -185,8 +199,21 @@ class Session:
             self._path, self._columns, self._book, self._roles = path, columns, book, roles
             self._summaries = [columns.summary(name) for name in columns.names]
         method = next(entry.option for entry in REGISTRY if entry.estimator_name == type(detector).__name__)
-        self._add(Analysis(1, roles, {"method": method}, detector, detector.results(known=()), columns))
-        self._find(1).find_groups()
+        analysis = Analysis(1, roles, {"method": method}, detector, detector.results(known=()), columns)
+        self._add(analysis)
+        analysis.find_groups()
+
+    def _open_report(self, path: Path) -> None:
+        result = Reported(1, path)
+        book = self._open_book(path)
+        with self._lock:
+            self._forget()
+            self._path, self._columns, self._book, self._roles = path, result.columns, book, result.roles
+            self._summaries = [result.columns.summary(name) for name in result.columns.names]
+            self._add(result)
+
+    def _open_book(self, path: Path) -> AnswerBook:
+        return AnswerBook(self._known or path.with_name(f"{path.name.split('.')[0]}.known.csv"))
 
     def set_roles(self, roles: Mapping[str, Any]) -> None:
         """Changes the roles of some columns."""
@@ -223,6 +250,8 @@ class Session:
         with self._lock:
             columns, roles, parameters = self._table(), dict(self._roles), self._own_parameters()
             path = self._path
+            if path is not None and kind_of(path) != TABLE:
+                raise ValueError(f"{path.name} is no table: open the table to choose columns")
         for role in (CONTEXT, BEHAVIOR):
             if role not in roles.values():
                 raise ValueError(f"choose at least one column as {role}")
@@ -265,17 +294,19 @@ class Session:
         results = detector.results(known=(), labels=labels, heading="row" if id_column is None else "id")
         with self._lock:
             number = 1 + max((each.number for each in self._results), default=0)
-            analysis = Analysis(number, roles, parameters, detector, results, columns)
+            analysis = Analysis(number, roles, parameters, detector, results, columns, tuple(entries))
+        analysis.prepare()
+        with self._lock:
             self._compared = self._current
         self._add(analysis)
         job.say("Searching for groups")
         analysis.find_groups()
 
-    def _add(self, analysis: Analysis) -> None:
+    def _add(self, result: Result) -> None:
         with self._lock:
-            kept = [each for each in self._results if each.number != analysis.number]
-            self._results = [*kept[-(MAX_RESULTS - 1) :], analysis]
-            self._current = analysis.number
+            kept = [each for each in self._results if each.number != result.number]
+            self._results = [*kept[-(MAX_RESULTS - 1) :], result]
+            self._current = result.number
             self.changed()
 
     def show(self, number: int | None, compared: int | None) -> None:
@@ -328,19 +359,19 @@ class Session:
     def taught(self, number: int | None = None) -> Taught:
         """A result with the current answers; the current result by default."""
         with self._lock:
-            analysis = self._find(number)
-            if analysis.number not in self._taught:
+            result = self._find(number)
+            if result.number not in self._taught:
                 entries = () if self._book is None else self._book.entries
-                self._taught[analysis.number] = Taught.of(analysis, entries)
-            return self._taught[analysis.number]
+                self._taught[result.number] = Taught.of(result, entries)
+            return self._taught[result.number]
 
     def listing(self, fields: Mapping[str, Any]) -> Listing:
         """The rows that pass a filter."""
         with self._lock:
             taught = self.taught()
             other = None if self._compared is None else self.taught(self._compared)
-            wanted = Filter.of(fields, taught.analysis)
-            key = (taught.analysis.number, self._compared, wanted)
+            wanted = Filter.of(fields, taught.result)
+            key = (taught.result.number, self._compared, wanted)
             if key not in self._listings:
                 if len(self._listings) > 20:
                     self._listings.clear()
@@ -351,10 +382,10 @@ class Session:
         """Writes a decision about a row or a rule."""
         with self._lock:
             book = self._require_book()
-            analysis = self._find(None)
+            result = self._find(None)
             fields: dict[str, Any] = {"status": status, "note": note}
             if row is not None:
-                fields["row"] = analysis.row_names[self.check_row(row)]
+                fields["row"] = result.row_names[self.check_row(row)]
             else:
                 fields["rule"] = rule or ""
             entry = read_known([fields])[0]
@@ -382,14 +413,14 @@ class Session:
 
     def count_rule(self, text: str) -> dict[str, int]:
         """How many rows a rule matches, and how many of them are flagged. Raises an error if it is not a rule."""
-        analysis = self._find(None)
+        result = self._find(None)
         entry = KnownEntry(None, parse_rule(text), "known cause")
-        is_known = analysis.mark([entry]).is_known
-        return {"n": int(is_known.sum()), "n_flagged": int((is_known & analysis.results.is_above).sum())}
+        is_known = result.mark([entry]).is_known
+        return {"n": int(is_known.sum()), "n_flagged": int((is_known & result.is_above).sum())}
 
     def check_row(self, row: int) -> int:
         """The position of a row of the current result."""
-        n_rows = self._find(None).results.n_rows
+        n_rows = self._find(None).n_rows
         if not 0 <= row < n_rows:
             raise ValueError(f"there is no row {row}: rows are numbered from 0 to {n_rows - 1}")
         return row
@@ -397,7 +428,7 @@ class Session:
     def origin(self) -> Origin:
         """The origin of the current result."""
         assert self._path is not None
-        return Origin(self._path.name, self._require_book().path, self._path.name.lower().endswith(MODEL))
+        return Origin(self._path.name, self._require_book().path, kind_of(self._path))
 
     @property
     def answers_file(self) -> Path | None:
@@ -409,7 +440,7 @@ class Session:
         self._listings.clear()
         self.changed()
 
-    def _find(self, number: int | None) -> Analysis:
+    def _find(self, number: int | None) -> Result:
         wanted = self._current if number is None else number
         for each in self._results:
             if each.number == wanted:

@@ -11,14 +11,23 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from paribus.explain.known import KnownEntry
-from paribus.explore.analysis import Analysis, Taught
+from paribus.explain.known import CONFIRMED, KnownEntry
+from paribus.explore.analysis import Analysis
 from paribus.explore.columns import BEHAVIOR, CONTEXT, ID
+from paribus.explore.folder import MODEL, TABLE
+from paribus.explore.reported import Reported
+from paribus.explore.result import Taught
 from paribus.io.writing import write_columns
 from paribus.output.report.names import RowNames
+from paribus.output.results import Results
 
 N_REPORTED = 50
+REFITS = (
+    "The command learns nothing from the rows that were confirmed since the fit, so its scores differ a little; "
+    "to see them here, find unusual rows again."
+)
 
 
 @dataclass(frozen=True)
@@ -36,10 +45,11 @@ class Origin:
     """The origin of a result."""
 
     table: str
-    """The name of the file of the table or the model."""
+    """The name of the file that was opened."""
     known: Path
     """The file of answers."""
-    is_model: bool = False
+    kind: str = TABLE
+    """What kind of file it is."""
 
     @property
     def stem(self) -> str:
@@ -54,11 +64,8 @@ def make(what: str, taught: Taught, origin: Origin) -> Made:
 
 def _list(suffix: str, kind: str) -> Callable[[Taught, Origin], Made]:
     def made(taught: Taught, origin: Origin) -> Made:
-        analysis = taught.analysis
-        results = analysis.detector.results(
-            known=taught.entries, labels=analysis.results.rows.labels, heading=analysis.results.rows.heading
-        )
-        found = results.columns("all")
+        result = taught.result
+        found = _reported(taught, result) if isinstance(result, Reported) else _results(taught).columns("all")
         order = np.argsort(-np.nan_to_num(taught.teaching.scores, nan=-np.inf), kind="stable")
         taught_name = "taught_score"
         while taught_name in found:
@@ -75,11 +82,32 @@ def _list(suffix: str, kind: str) -> Callable[[Taught, Origin], Made]:
     return made
 
 
+def _results(taught: Taught) -> Results:
+    """The results of the detector, with the answers."""
+    return taught.result.fitted().with_answers(taught.entries)
+
+
+def _reported(taught: Taught, result: Reported) -> dict[str, npt.NDArray[Any]]:
+    """The rows of a report, with the answers."""
+    found: dict[str, Any] = {
+        "row": result.row_names,
+        "score": result.scores,
+        "p_value": result.p_values,
+        "rank": [row.rank for row in result.held.rows],
+        "kind": [row.kind for row in result.held.rows],
+        "known": taught.marks.status,
+        "note": taught.marks.note,
+        "group": result.group_of,
+        "sentence": [row.sentence for row in result.held.rows],
+        "leading": [result.held.behavior[row.leading] for row in result.held.rows],
+    }
+    taken = {name.casefold() for name in result.columns.names}
+    named = {name if name not in taken else f"{name} (paribus)": np.asarray(values) for name, values in found.items()}
+    return named | result.columns.columns
+
+
 def _report(taught: Taught, origin: Origin) -> Made:
-    analysis = taught.analysis
-    results = analysis.detector.results(
-        known=taught.entries, labels=analysis.results.rows.labels, heading=analysis.results.rows.heading
-    )
+    analysis, results = taught.result.fitted(), _results(taught)
     names = RowNames(results.rows.table, next((n for n, role in analysis.roles.items() if role == ID), None))
     chosen = results.highest(N_REPORTED)
     explanations = list(results.explain(chosen)) if chosen.size else []
@@ -92,7 +120,7 @@ def _report(taught: Taught, origin: Origin) -> Made:
 def _model(taught: Taught, origin: Origin) -> Made:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.paribus"
-        taught.analysis.detector.save(path, note=origin.table)
+        taught.result.fitted().detector.save(path, note=origin.table)
         return Made(f"{origin.stem}.paribus", "application/octet-stream", path.read_bytes())
 
 
@@ -101,7 +129,8 @@ def _script(taught: Taught, origin: Origin) -> Made:
 
 
 def _command(taught: Taught, origin: Origin) -> Made:
-    return Made(f"{origin.stem}.sh", "text/x-shellscript", (shell_command(taught, origin) + "\n").encode())
+    note = f"# {REFITS}\n" if origin.kind == TABLE and fits_anew(taught) else ""
+    return Made(f"{origin.stem}.sh", "text/x-shellscript", f"{note}{shell_command(taught, origin)}\n".encode())
 
 
 MAKERS: dict[str, Callable[[Taught, Origin], Made]] = {
@@ -116,10 +145,10 @@ MAKERS: dict[str, Callable[[Taught, Origin], Made]] = {
 
 def python_script(taught: Taught, origin: Origin) -> str:
     """A Python script that repeats the work."""
-    analysis = taught.analysis
-    entries = _literal([_as_dict(entry) for entry in taught.entries])
+    analysis = taught.result.fitted()
+    entries, at_fit = ([_as_dict(each) for each in known] for known in (taught.entries, analysis.known))
     lines = ["import paribus", ""]
-    if origin.is_model:
+    if origin.kind == MODEL:
         lines += [f"detector = paribus.load({origin.table!r})"]
     else:
         roles, id_column = _roles(analysis)
@@ -132,11 +161,14 @@ def python_script(taught: Taught, origin: Origin) -> str:
         lines += ["", f"detector = paribus.{type(analysis.detector).__name__}("]
         lines += [f"    contextual={_literal(roles[CONTEXT])},", f"    behavioral={_literal(roles[BEHAVIOR])},"]
         lines += [f"    {name}={_literal(value)}," for name, value in analysis.parameters.items() if name != "method"]
-        lines += [")", "detector.fit(table)"]
+        lines += [")"]
+        if at_fit:
+            lines += ["# What was known then: nothing is learned from confirmed anomalies."]
+        lines += [f"detector.fit(table, known={_literal(at_fit)})" if at_fit else "detector.fit(table)"]
     lines += [
         "",
         f"# The answers, which are also in {origin.known.name}.",
-        f"known = {entries}",
+        f"known = {_literal(entries)}",
         "teaching = detector.teach(known)",
         "for row in teaching.highest(20):",
         "    print(f'{teaching.scores[row]:6.2f}  {detector.explain(int(row))}')",
@@ -145,12 +177,21 @@ def python_script(taught: Taught, origin: Origin) -> str:
     return "\n".join(lines)
 
 
+def fits_anew(taught: Taught) -> bool:
+    """Whether the shell command fits to other rows than the page did: it learns nothing from confirmed anomalies."""
+    now, then = (
+        {(entry.row, entry.rule) for entry in entries if entry.status == CONFIRMED}
+        for entries in (taught.entries, taught.result.fitted().known)
+    )
+    return now != then
+
+
 def shell_command(taught: Taught, origin: Origin) -> str:
     """The command that repeats the work."""
     known = ["--known", origin.known.name, "--learn"] if taught.entries else []
-    if origin.is_model:
+    if origin.kind == MODEL:
         return " ".join(["paribus", "explore", shlex.quote(_file(origin.table)), *map(shlex.quote, known[:2])])
-    analysis = taught.analysis
+    analysis = taught.result.fitted()
     roles, id_column = _roles(analysis)
     words = ["paribus", "detect", _file(origin.table)]
     words += ["--context", _names(roles[CONTEXT]), "--behavior", _names(roles[BEHAVIOR])]

@@ -10,7 +10,6 @@ import numpy as np
 from paribus._common.statistics import evenly
 from paribus._common.text import one_in
 from paribus.explore.analysis import Analysis
-from paribus.explore.one_row import input_names
 from paribus.tables.column import is_missing
 
 # A circumstance that is left out is averaged over this many rows, spread evenly over the table.
@@ -23,8 +22,7 @@ def what_if(analysis: Analysis, row: int, values: Mapping[str, str], left_out: S
     A circumstance that is left out is averaged over: the row is judged with the values of 24 rows, spread evenly over
     the table, and probabilities are their means.
     """
-    names = input_names(analysis)
-    context = {column.name for column in analysis.results.view.context}
+    names, context = analysis.shown_names, analysis.context_names
     if unknown := [name for name in (*values, *left_out) if name not in names]:
         raise ValueError(f"the verdict does not depend on '{unknown[0]}'")
     if wrong := [name for name in left_out if name not in context]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from paribus._common.text import one_in, plain
 from paribus.explain.finding import Finding
+from paribus.explain.group import AnomalyGroup
 from paribus.output.report.names import RowNames
 from paribus.output.results import Results
 from paribus.tables.column import is_missing
@@ -21,6 +22,11 @@ from paribus.tables.table import Table
 
 KIND_WORDS = {"whole": "the row as a whole", "combination": "values that do not go together", "value": "one value"}
 """Kinds of verdicts in words."""
+ROW_FIELDS = (
+    "position", "name", "known_name", "rank", "score", "rarity", "kind", "group", "leading", "sentence", "values",
+    "cells", "p_value",
+)  # fmt: skip
+"""What the data hold of each row, in this order."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +65,41 @@ def pack_data(
             _row(results, findings[int(row)], places, kinds, names, [texts[i] for texts in shown], limits)
             for i, row in enumerate(rows)
         ],
+        "whole": _whole(results, columns),
     }
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     # Without a time in it, so that the same rows give the same page.
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def _whole(results: Results, columns: Sequence[int]) -> dict[str, Any]:
+    """What the explorer needs besides the rows to open the report: names as they are, and groups."""
+    rows, view = results.rows, results.view
+    n_scored = int((~np.isnan(rows.scores)).sum()) if rows.whole is None else rows.whole.n_scored
+    return {
+        "columns": [rows.table.name(p) for p in columns],
+        "context": [column.name for column in view.context],
+        "behavior": list(view.behavior_names),
+        "n_rows": results.n_rows if rows.whole is None else rows.whole.n_rows,
+        "n_scored": n_scored,
+        "expected": results.expected_false_alarms,
+        "groups": [group_texts(group) for group in results.groups],
+    }
+
+
+def group_texts(group: AnomalyGroup) -> dict[str, Any]:
+    """What pages say about a group."""
+    return {
+        "number": group.number,
+        "size": group.size,
+        "rule": group.rule,
+        "column": group.column,
+        "fit": group.fit_text,
+        "chance": group.chance_text,
+        "when": group.when_text,
+        "also": list(group.also),
+        "known_rule": group.known_rule,
+    }
 
 
 def _row(
@@ -93,6 +130,7 @@ def _row(
         plain(finding.sentence, limits.sentence),
         values,
         columns,
+        float(f"{finding.p_value:.3g}"),
     ]
 
 
