@@ -14,8 +14,8 @@ import numpy as np
 
 from paribus._common.text import counted, listed, none_above, plain, score_text
 from paribus.cli.columns import ChosenColumns
-from paribus.cli.delivery import MIN_REPORTED_ROWS, deliver_summary
-from paribus.cli.delivery_options import Columns, Delivery
+from paribus.cli.delivery import deliver_summary
+from paribus.cli.delivery_options import MIN_REPORTED_ROWS, Columns, Delivery
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import EngineName, RoleOptions, Source
 from paribus.cli.outputs import check_outputs, check_report

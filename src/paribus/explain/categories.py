@@ -57,6 +57,11 @@ class CategoryFeature(BehaviorFeature):
         return f"{self.title} is {self.value_text}" if self.is_flag else f"{self.title} '{self.value_text}'"
 
     @property
+    def noun(self) -> str:
+        """The name of the feature and its category, as a part of a sentence."""
+        return f"{self.title} being {self.value_text}" if self.is_flag else self.text
+
+    @property
     def value_text(self) -> str:
         """The category."""
         return self.format(self.value)

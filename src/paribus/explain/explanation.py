@@ -98,7 +98,9 @@ class RowExplanation:
     def warnings(self) -> tuple[str, ...]:
         """What to keep in mind: few comparable rows, values that the reference group does not have."""
         found = [self.thinness.warning, *(feature.warning for feature in self.context)]
-        missing = [feature.title for feature in self.behavior if feature.direction == "missing"]
+        # That a value is missing may be a finding of its own.
+        judged = {each.title for each in self.behavior if each.is_off and getattr(each, "is_flag", False)}
+        missing = [each.title for each in self.behavior if each.direction == "missing" and each.title not in judged]
         if missing:
             found.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
         return tuple(warning for warning in found if warning is not None)

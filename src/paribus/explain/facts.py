@@ -185,6 +185,11 @@ class BehaviorFeature:
         return f"{self.title} {self.value_text}"
 
     @property
+    def noun(self) -> str:
+        """The name of the feature and its value, as a part of a sentence."""
+        return self.text
+
+    @property
     def value_text(self) -> str:
         """The value, with enough digits to tell it apart from the expected values."""
         return self._finer_format(self.value)

@@ -59,7 +59,7 @@ class TimeWords:
         >>> times = TimeParts((HOUR, WEEKDAY, DAY_OF_YEAR), 0.0, 365.0 * DAY)
         >>> from paribus.tables.column import Kind
         >>> TimeWords.of(times, sundays, np.ones(4) / 4, ColumnFormat(Kind.TIME)).text
-        'Sundays in January, about 14 h'
+        'on Sundays in January, about 14 h'
         """
         local = times.local(moments)
         covers: list[tuple[str, frozenset[int]]] = []
@@ -67,13 +67,13 @@ class TimeWords:
         if HOLIDAY in times.parts:
             is_holiday = times.features(moments)[times.feature_parts.index(HOLIDAY)]
             if float(weights[is_holiday == 1].sum()) >= COVERED:
-                days = "holidays"
+                days = "on holidays"
         if WEEKDAY in times.parts and not days:
             chosen = _most_frequent(weekday(local), weights, 7)
             if len(chosen) <= MAX_WEEKDAYS:
-                days = listed([WEEKDAYS[day] for day in sorted(chosen)], "or")
+                days = f"on {listed([WEEKDAYS[day] for day in sorted(chosen)], 'or')}"
             elif max(chosen) < 5:
-                chosen, days = [0, 1, 2, 3, 4], "Mondays to Fridays"
+                chosen, days = [0, 1, 2, 3, 4], "on Mondays to Fridays"
             if days:
                 covers.append((WEEKDAY, frozenset(chosen)))
         if DAY_OF_YEAR in times.parts:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from paribus._common.text import listed, one_in
 from paribus.explain.categories import CategoryFeature
 from paribus.explain.context import MAX_LISTED, ContextFeature
@@ -21,6 +23,7 @@ MIN_SPARSE_SCORE = 50.0
 MIN_SHARE = 0.1
 # Contextual features that a sentence names.
 MAX_CONTEXT_NAMES = 5
+OTHER_VALUES = "the row's other values"
 # Probabilities above this are not worth mentioning.
 MAX_P_TO_MENTION = 0.1
 
@@ -109,8 +112,21 @@ def _ordinary(found: Found) -> str:
 def _value(found: Found) -> str:
     """One value is wrong."""
     first = found.leading
-    words = f"{first.text} {_circumstances(found)}: {_usual(first)}{_rarity(first)}"
-    return words + _also([each for each in found.off if each is not first])
+    words = f"{first.text} {_circumstances(found)}: {_usual(first)}"
+    words += "" if _is_rarer_overall(found) else _rarity(first)
+    words += _also([each for each in found.off if each is not first])
+    if _is_rarer_overall(found):
+        words += f". Overall, {_only(found.p_value, 'comparable rows', 'this unusual')}"
+    return words
+
+
+def _is_rarer_overall(found: Found) -> bool:
+    """Whether the row as such is rarer than its leading value in this context, where values may be far from quiet."""
+    verdict = found.leading.verdict
+    if verdict is None or not found.is_anomaly or isinstance(found.leading, CategoryFeature):
+        return False
+    together = verdict.p_value_given_all
+    return found.p_value < min(verdict.p_value, 1.0 if together is None or np.isnan(together) else together)
 
 
 def _whole(found: Found) -> str:
@@ -131,12 +147,14 @@ def _combination(found: Found) -> str:
     first = found.leading
     odd = [each for each in found.behavior if each.is_odd_given_others]
     if not first.is_odd_given_others:
-        named = listed([each.text for each in (odd or found.behavior)], "and")
+        named = [each.noun for each in (odd or found.behavior)]
         rare = _only(found.p_value, "comparable rows", "as unusual a combination", verb="has")
-        return f"{named} do not go together {_circumstances(found)}: {rare}"
-    others = [each.text for each in odd if each is not first]
-    partner = listed(others, "and") if others else "the row's other values"
-    words = f"{first.text} does not go with {partner} {_circumstances(found)}: "
+        odd_one = f"{named[0]} does not go with {OTHER_VALUES}"
+        what = odd_one if len(named) == 1 else f"{listed(named, 'and')} do not go together"
+        return f"{what} {_circumstances(found)}: {rare}"
+    others = [each.noun for each in odd if each is not first]
+    partner = listed(others, "and") if others else OTHER_VALUES
+    words = f"{first.noun} does not go with {partner} {_circumstances(found)}: "
     assert first.verdict is not None
     assert first.verdict.p_value_given_all is not None
     usual, p_value = first.range_given_others, first.verdict.p_value_given_all
@@ -177,7 +195,8 @@ def _with_range(feature: BehaviorFeature) -> str:
     if not feature.range_text:
         return feature.text
     if feature.has_one_value:
-        return f"{feature.text} (always {feature.range_text})"
+        always = f"always {feature.range_text}" if feature.stands_out else "as always, but rare with its other values"
+        return f"{feature.text} ({always})"
     if feature.direction == "in a gap":
         return f"{feature.text} (hardly ever between {feature.gap_text})"
     if not feature.stands_out and feature.range_given_others is not None:
