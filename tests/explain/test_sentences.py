@@ -336,3 +336,46 @@ def test_timestamps_have_their_zone_and_their_seconds(make: DetectorClass) -> No
         "2024-03-01 00:00:07",
         "-23:00:00",
     ]
+
+
+def test_a_row_that_is_rarer_than_its_value_says_so() -> None:
+    """Tests that a flagged row with a value that is not rare by itself is not called '1 in 17'."""
+    common = made_feature("x", 3.5, (1.0, 3.0), p_value=0.06, given_all=0.5)
+    assert statement(Found([common], [CONTEXT_FEATURE], "value", 1e-3, True)) == (
+        "x 3.5 where site is north: comparable rows have 1.0 to 3.0 (90 %). Overall, only about 1 in 1,000 comparable "
+        "rows is this unusual"
+    )
+    assert "only about 1 in 17 is this far off" in statement(Found([common], [CONTEXT_FEATURE], "value", 0.02, False))
+
+
+def test_one_value_alone_does_not_go_with_the_others() -> None:
+    """Tests a combination of which one value is named, and a value that comparable rows always have."""
+    odd = made_feature("x", 2.0, (1.0, 3.0), p_value=0.001, given_all=0.005)
+    assert statement(Found([odd], [CONTEXT_FEATURE], "combination", 1e-4, True)) == (
+        "x 2.0 does not go with the row's other values where site is north: only about 1 in 10,000 comparable rows has "
+        "as unusual a combination"
+    )
+    always = made_feature(
+        "x", 5.0, (5.0, 5.0), p_value=0.5, given_all=1e-6, usual_given_all=(6.0, 7.0), ends=(5.0, 5.0)
+    )
+    far = made_feature("y", 8.0, (1.0, 3.0), p_value=1e-5, given_all=None)
+    assert statement(Found([always, far], [CONTEXT_FEATURE], "whole", 1e-4, True)).startswith(
+        "x 5.0 (as always, but rare with its other values) and y 8.0 (usually 1.0 to 3.0), where site is north."
+    )
+
+
+def test_missing_values_are_named_as_parts_of_a_sentence() -> None:
+    """Tests that missingness reads well beside other values, and is not called 'not scored' where it is a finding."""
+    random = np.random.default_rng(0)
+    site = random.choice(["north", "south"], 400)
+    x, y = random.normal(size=400), random.normal(size=400)
+    y[(site == "south") & (random.random(400) < 0.97)] = np.nan
+    y[np.flatnonzero(site == "north")[7]] = np.nan
+    table = {"site": site, "x": x, "y": y}
+    detector = ConditionalSurprise(["site"], ["x", "y"], missing=True, n_trees=16).fit(table)
+    row = int(np.flatnonzero((site == "north") & np.isnan(y))[0])
+    explanation = detector.explain(row)
+    assert "y is missing" in str(explanation)
+    assert "y is missing and not scored" not in str(explanation)
+    flag = next(each for each in explanation.behavior if each.name.startswith("y") and each.is_category)
+    assert flag.noun == "y being missing"

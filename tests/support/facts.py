@@ -7,6 +7,7 @@ vega_datasets and statsmodels). Only what a sentence needs of each row is stored
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -151,8 +152,20 @@ def collect() -> None:
     qcad = QCAD(weather.contextual, weather.behavioral).fit(weather.table)
     new = {"month": "January", "elevation": 4100.0, "zone": None, "temperature": 3.0, "rain": None, "wind": 19.0}
     rows += [{"table": "weather", **pack(each)} for each in (qcad.explain(512), qcad.explain(2), qcad.explain(new))]
+    _write(rows)
+
+
+def reword() -> None:
+    """Stores the sentences that the stored facts make now."""
+    rows = json.loads(FILE.read_text(encoding="utf-8"))
+    _write([row | {"sentence": remake(row)} for row in rows])
+
+
+def _write(rows: list[dict[str, Any]]) -> None:
     FILE.write_text(json.dumps(rows, indent=1, default=float, ensure_ascii=False) + "\n", encoding="utf-8")
+    for row in rows:
+        print(f"{row['table']}: {row['sentence']}\n")
 
 
 if __name__ == "__main__":
-    collect()
+    collect() if "--collect" in sys.argv else reword()

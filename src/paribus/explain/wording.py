@@ -23,6 +23,8 @@ MIN_SPARSE_SCORE = 50.0
 MIN_SHARE = 0.1
 # Contextual features that a sentence names.
 MAX_CONTEXT_NAMES = 5
+# A value with a higher probability does not tell why its row is flagged.
+MAX_TELLING_P = 0.01
 OTHER_VALUES = "the row's other values"
 # Probabilities above this are not worth mentioning.
 MAX_P_TO_MENTION = 0.1
@@ -121,12 +123,13 @@ def _value(found: Found) -> str:
 
 
 def _is_rarer_overall(found: Found) -> bool:
-    """Whether the row as such is rarer than its leading value in this context, where values may be far from quiet."""
+    """Whether the rarity of the leading value says too little about a row that is flagged."""
     verdict = found.leading.verdict
     if verdict is None or not found.is_anomaly or isinstance(found.leading, CategoryFeature):
         return False
     together = verdict.p_value_given_all
-    return found.p_value < min(verdict.p_value, 1.0 if together is None or np.isnan(together) else together)
+    rarest = min(verdict.p_value, 1.0 if together is None or np.isnan(together) else together)
+    return max(found.p_value, MAX_TELLING_P) < rarest
 
 
 def _whole(found: Found) -> str:
