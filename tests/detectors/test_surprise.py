@@ -193,13 +193,14 @@ def test_scores_are_probabilities() -> None:
 
 def test_p_values_of_cells() -> None:
     """Tests that cells have the p-values of their explanations, and that half of the fitted ones are above a half."""
-    table = wavy_table(201)
+    table = wavy_table(601)
     table.loc[3, "warm"] = np.nan
     detector = wavy_detector(n_trees=16).fit(table)
     cells = detector.cell_p_values(table)
     np.testing.assert_array_equal(cells.to_numpy(), detector.cell_p_values_)
     assert np.isnan(cells.loc[3, "warm"])
-    assert 0.43 < (cells["loud"] > 0.5).mean() < 0.57
+    # The standard error of this share is 0.02.
+    assert 0.45 < (cells["loud"] > 0.5).mean() < 0.55
     for row in (0, 3, 77):
         for feature in detector.explain(row).behavior:
             assert feature.verdict is not None

@@ -157,13 +157,14 @@ def test_each_kind_of_error_is_found_and_named(error: str, kind: str, seed: int)
             table.loc[row, name] += 6 * deviations[name]
     detector = fit(table, n_trees=64)
     is_wrong = np.isin(np.arange(1000), wrong)
-    # By chance, an ordinary row may be as strange: here is one with values 3.7 and 2 deviations off.
+    # By chance, one ordinary row may be as strange, such as one with values 3.7 and 2 deviations off.
     assert average_precision(is_wrong, detector.anomaly_scores_) > 0.97
+    assert set(wrong) <= set(np.argsort(-detector.anomaly_scores_)[:11])
     # By luck of the draw, one of ten may be called another kind.
     assert (detector.kinds(table)[wrong] == kind).sum() >= 9
     chosen = detector.select(fdr=0.1)
     assert is_wrong[chosen].sum() >= 0.8 * len(chosen)
-    assert (detector.labels_[~is_wrong] == -1).sum() <= 3
+    assert (detector.labels_[~is_wrong] == -1).sum() <= 2
 
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "count"])
@@ -173,7 +174,8 @@ def test_p_values_of_new_cells_are_uniform_in_the_tail(kind: str) -> None:
         [fitted(kind, seed).cell_p_values(generated_table(4000, 100 + seed, kind))["y0"] for seed in (0, 1)]
     )
     assert 0.03 < (found <= 0.05).mean() < 0.07
-    assert 0.003 < (found <= 0.01).mean() < 0.02
+    # The p-values of counts have steps, and are conservative where one is not reached.
+    assert (0.003 if kind == "count" else 0.006) < (found <= 0.01).mean() < 0.02
 
 
 @pytest.mark.parametrize("kind", ["normal", "skewed", "count"])
@@ -214,13 +216,13 @@ def test_ranges_of_counts_are_whole_numbers() -> None:
     [("normal", 1), ("normal", 3), ("skewed", 3), ("heavy-tailed", 3), ("count", 1), ("count", 3)],
 )
 def test_few_rows_of_clean_tables_are_flagged(kind: str, n_behavioral: int) -> None:
-    """Tests that of clean tables fewer than 3 in 1,000 rows are flagged; 1 in 1,000 is meant to be."""
-    # Of 4,000 ordinary rows, 4 are meant to be flagged; more than 11 are by chance in 1 of 2,000 runs.
+    """Tests that of clean tables fewer than 2.5 in 1,000 rows are flagged; 1 in 1,000 is meant to be."""
+    # Of 8,000 ordinary rows, 8 are meant to be flagged; 20 or more are by chance in 1 of 4,000 runs.
     detectors = [
         fitted(kind, seed) if n_behavioral == 1 else fit(generated_table(2000, seed, kind, n_behavioral), n_trees=8)
-        for seed in (0, 1)
+        for seed in range(4)
     ]
-    assert np.mean([(detector.labels_ == -1).mean() for detector in detectors]) < 0.003
+    assert np.mean([(detector.labels_ == -1).mean() for detector in detectors]) < 0.0025
 
 
 def test_false_alarms_of_new_rows_are_as_many_as_were_asked_for() -> None:
