@@ -16,7 +16,7 @@ ColumnsByName: TypeAlias = dict[str, list[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What is known about a data set without reading it."""
+    """The description of a data set, which is available without reading it."""
 
     name: str
     n_rows: int
@@ -41,7 +41,27 @@ class Dataset(Summary):
 
     @classmethod
     def of(cls, summary: Summary, table: ColumnsByName) -> Dataset:
-        """Combines a summary and a table. The lists are copied, so that changes to them do not reach the catalog."""
+        """Combines a summary and a table. The lists are copied, so that changes to them do not affect the catalog.
+
+        Parameters
+        ----------
+        summary : Summary
+            The description.
+        table : dict of columns
+            The table.
+
+        Returns
+        -------
+        Dataset
+            Both together.
+
+        Examples
+        --------
+        >>> from paribus import datasets
+        >>> summary = datasets.summaries()[0]
+        >>> Dataset.of(summary, {"City": ["Utrecht"]}).table
+        {'City': ['Utrecht']}
+        """
         return cls(table=table, **deepcopy(vars(summary)))
 
 

@@ -147,6 +147,18 @@ def fit(
     detector
         The fitted detector. Its `column_tallies_` has counts, ranges and categories of all rows, by column; its
         scores are those of the rows that were drawn.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from paribus import ConditionalSurprise, datasets
+    >>> from paribus.dask import fit
+    >>> cities = datasets.load("cities")
+    >>> frame = dd.from_pandas(pd.DataFrame(cities.table), npartitions=2)
+    >>> detector = fit(ConditionalSurprise(cities.contextual, cities.behavioral, n_trees=4), frame)
+    >>> detector.anomaly_scores_.shape
+    (16,)
     """
     engine = require_engine(frame)
     entries = () if known is None else read_known(known)
@@ -176,6 +188,18 @@ def score(
     Spark or Dask DataFrame
         A lazy frame of the same engine: the columns that are kept, then `score`, `p_value`, `label`, `kind`,
         `partial_...` for each behavioral feature and, on request, `sentence`.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from paribus import ConditionalSurprise, datasets
+    >>> from paribus.dask import fit, score
+    >>> cities = datasets.load("cities")
+    >>> frame = dd.from_pandas(pd.DataFrame(cities.table), npartitions=2)
+    >>> detector = fit(ConditionalSurprise(cities.contextual, cities.behavioral, n_trees=4), frame)
+    >>> score(detector, frame, keep=["City"]).compute()[["City", "label"]].shape
+    (16, 2)
     """
     engine = require_engine(frame)
     kept = engine.names(frame) if keep is None else list(keep)
@@ -204,6 +228,19 @@ def highest(
     -------
     HighestRows
         The rows, with their results, and the total number of rows.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from paribus import ConditionalSurprise, datasets
+    >>> from paribus.dask import fit, highest
+    >>> cities = datasets.load("cities")
+    >>> frame = dd.from_pandas(pd.DataFrame(cities.table), npartitions=2)
+    >>> detector = fit(ConditionalSurprise(cities.contextual, cities.behavioral, n_trees=4), frame)
+    >>> found = highest(detector, frame, 3)
+    >>> len(found.table), found.n_rows
+    (3, 16)
     """
     return score_and_find(detector, frame, n_rows, keep=keep, sentences=sentences)
 
@@ -274,6 +311,18 @@ def explain(
     -------
     list of Explanation
         In descending order of score.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from paribus import ConditionalSurprise, datasets
+    >>> from paribus.dask import explain, fit
+    >>> cities = datasets.load("cities")
+    >>> frame = dd.from_pandas(pd.DataFrame(cities.table), npartitions=2)
+    >>> detector = fit(ConditionalSurprise(cities.contextual, cities.behavioral, n_trees=4), frame)
+    >>> [each.rank for each in explain(detector, frame, 2)]
+    [1, 2]
     """
     found = highest(detector, frame, n_rows, keep=[] if id_column is None else [id_column])
     return explain_rows(detector, found, n_rows, id_column)
@@ -297,6 +346,18 @@ def groups(detector: ContextualDetector, frame: Any, *, id_column: str | None = 
     -------
     list of AnomalyGroup
         The groups, the largest first. Positions are those of `highest`.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from paribus import ConditionalSurprise, datasets
+    >>> from paribus.dask import fit, groups
+    >>> cities = datasets.load("cities")
+    >>> frame = dd.from_pandas(pd.DataFrame(cities.table), npartitions=2)
+    >>> detector = fit(ConditionalSurprise(cities.contextual, cities.behavioral, n_trees=4), frame)
+    >>> groups(detector, frame)
+    []
     """
     found = highest(detector, frame, MAX_FINDINGS, keep=[] if id_column is None else [id_column])
     return results_of(detector, found, id_column).groups
@@ -332,6 +393,20 @@ def report(
     -------
     Path
         The path of the page.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from paribus import ConditionalSurprise, datasets
+    >>> from paribus.dask import fit, report
+    >>> cities = datasets.load("cities")
+    >>> frame = dd.from_pandas(pd.DataFrame(cities.table), npartitions=2)
+    >>> detector = fit(ConditionalSurprise(cities.contextual, cities.behavioral, n_trees=4), frame)
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     report(detector, frame, f"{folder}/cities.html", n_rows=2).stat().st_size > 10_000
+    True
     """
     check_whole_number("n_rows", n_rows, 1)
     target = check_writable(path)

@@ -245,6 +245,19 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         DrawnFrame
+            The rows that were drawn, and the workers.
+
+        Examples
+        --------
+        >>> import dask.dataframe as dd
+        >>> import pandas as pd
+        >>> from paribus import ConditionalSurprise, datasets
+        >>> from paribus.engines import find_engine
+        >>> cities = datasets.load("cities")
+        >>> frame = dd.from_pandas(pd.DataFrame(cities.table), npartitions=2)
+        >>> detector = ConditionalSurprise(cities.contextual, cities.behavioral)
+        >>> detector.draw(find_engine(frame), frame).sample.n_rows
+        16
         """
         if getattr(self, "reference", None) == PAST:
             raise ValueError(

@@ -95,6 +95,14 @@ class BeanplotDisplay:
         -------
         BeanplotDisplay
             The display itself.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(cities.contextual, cities.behavioral, n_trees=5).fit(cities.table)
+        >>> detector.explain(3).plot().plot().figure_
+        <Figure size ...>
         """
         if not self.features:
             raise ValueError("there is no feature to draw: no comparable row has a value of any of them")

@@ -98,6 +98,14 @@ class ContextProfileDisplay:
         -------
         ContextProfileDisplay
             The display itself.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(cities.contextual, cities.behavioral, n_trees=5).fit(cities.table)
+        >>> detector.explain(3).plot_context().plot().figure_
+        <Figure size ...>
         """
         self.figure_, self.axes_ = style.figure_axes(ax, len(self.features), 3, (2.9, 2.2))
         for axes, feature, values in zip(self.axes_, self.features, self.values, strict=True):

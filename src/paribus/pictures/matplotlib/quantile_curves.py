@@ -197,6 +197,14 @@ class QuantileCurvesDisplay:
         -------
         QuantileCurvesDisplay
             The display itself.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Temperature"], ["Rain", "Wind"], n_trees=5).fit(cities.table)
+        >>> QuantileCurvesDisplay.from_estimator(detector, "Rain", "Temperature", n_points=5).plot().figure_
+        <Figure size ...>
         """
         is_new = ax is None
         if is_new:

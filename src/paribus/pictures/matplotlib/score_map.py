@@ -184,6 +184,14 @@ class ScoreMapDisplay:
         -------
         ScoreMapDisplay
             The display itself.
+
+        Examples
+        --------
+        >>> from paribus import QCAD, datasets
+        >>> cities = datasets.load("cities")
+        >>> detector = QCAD(["Temperature"], ["Rain", "Wind"], n_trees=5).fit(cities.table)
+        >>> ScoreMapDisplay.from_estimator(detector, "Rain", "Wind").plot().figure_
+        <Figure size ...>
         """
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
