@@ -24,9 +24,28 @@ MAX_CATEGORIES = 500
 # Text that is longer than this on average is free text.
 MIN_TEXT_LENGTH = 40
 MIN_ROWS = 10
-_PARTS = {"year", "month", "day", "hour", "minute", "second", "week", "weekday", "dow", "quarter", "season", "doy"}
-_PLACES = {"lat", "latitude", "lon", "lng", "long", "longitude", "elevation", "altitude", "elev", "age", "floor"}
+# Names that say what a column means, where its values cannot.
+_PARTS = {
+    *("year", "yr", "month", "day", "hour", "minute", "second", "week", "weekday", "dow", "quarter", "season", "doy"),
+    *("yday", "julday"),
+}
+_PLACES = {"lat", "latitude", "lon", "lng", "long", "longitude", "elevation", "altitude", "elev", "floor"}
+_PERSONAL = {"age", "education", "educ", "schooling", "experience", "exper", "tenure", "seniority"}
+_SIZES = {
+    *("carat", "sqft", "sqrft", "sqm", "lotsize", "acres", "acreage", "distance", "dist", "mileage"),
+    *("displ", "displacement"),
+}
+_EXTENTS = {"length", "height", "width", "diameter", "size", "area"}
+_MONEY = {
+    *("price", "cost", "costs", "fare", "fee", "fees", "tip", "tips", "toll", "tolls", "amount", "surcharge", "tax"),
+    *("salary", "wage", "wages", "revenue", "sales", "profit", "charge", "charges", "rent"),
+}
+_OUTCOMES = _MONEY | {
+    *("total", "paid", "pay", "balance", "score", "strength", "yield", "resistance", "target", "response", "outcome"),
+    *("delay", "emission", "emissions", "consumption", "mpg", "y"),
+}
 _IDS = {"id", "ids", "uuid", "guid", "key", "rownames", "index", "idx", "rowid", "serial", "name", "unnamed", ""}
+_ROW_NUMBERS = {"rownames", "index", "idx", "rowid", "row", "unnamed", ""}
 _CODES = {
     *("id", "code", "zip", "zipcode", "postcode", "postal", "flight", "number", "num", "no", "nr", "tailnum", "sku"),
     *("subject", "patient", "participant", "customer", "user", "client", "account", "station", "sensor", "store"),
@@ -45,7 +64,9 @@ class Nature(Enum):
     TIME_PART = "part of a time"
     CLOCK = "clock time as a number"
     CATEGORY = "category"
-    PLACE = "place or age"
+    PLACE = "place"
+    PERSONAL = "age or education"
+    SIZE = "size or distance"
     FEW_NUMBERS = "few numbers"
     QUANTITY = "quantity"
     UNUSABLE = "unusable"
@@ -53,7 +74,13 @@ class Nature(Enum):
     @property
     def is_circumstance(self) -> bool:
         """Whether columns of this kind are candidates for the context."""
-        return self in (Nature.MOMENT, Nature.TIME_PART, Nature.CATEGORY, Nature.PLACE, Nature.FEW_NUMBERS)
+        return self in _CIRCUMSTANCES
+
+
+_CIRCUMSTANCES = {
+    *(Nature.MOMENT, Nature.TIME_PART, Nature.CATEGORY, Nature.PLACE, Nature.PERSONAL, Nature.SIZE),
+    Nature.FEW_NUMBERS,
+}
 
 
 @dataclass(frozen=True)
@@ -71,13 +98,29 @@ class ColumnLook:
     numbers: Floats | None = None
     """Its values, if they are numbers or timestamps."""
 
+    @property
+    def is_row_number(self) -> bool:
+        """Whether it only counts the rows."""
+        return self.nature is Nature.ID and self.numbers is not None and bool(_words(self.name) & _ROW_NUMBERS)
+
+    @property
+    def is_outcome(self) -> bool:
+        """Whether its name is that of something which comes of circumstances, such as a price or a delay."""
+        return bool(_words(self.name) & _OUTCOMES)
+
+    @property
+    def is_extent(self) -> bool:
+        """Whether its name is that of an extent, such as a length."""
+        return bool(_words(self.name) & _EXTENTS)
+
 
 def look_at_columns(table: Table) -> list[ColumnLook]:
     """The kind of each column of a table."""
-    return [_look(table, position) for position in range(table.n_columns)]
+    names = {table.name(position) for position in range(table.n_columns)}
+    return [_look(table, position, names) for position in range(table.n_columns)]
 
 
-def _look(table: Table, position: int) -> ColumnLook:
+def _look(table: Table, position: int, names: set[str]) -> ColumnLook:
     name, kind = table.name(position), table.kind(position)
     if kind is Kind.UNUSABLE:
         return ColumnLook(name, position, Nature.UNUSABLE, table.n_rows, 0, 0, "it holds values of different types")
@@ -88,6 +131,8 @@ def _look(table: Table, position: int) -> ColumnLook:
         known = numbers[~np.isnan(numbers)]
         n_distinct = len(np.unique(known))
         nature, why = _of_moments(table, position) if kind is Kind.TIME else _of_numbers(name, known, n_distinct)
+        if nature is Nature.QUANTITY and _is_coordinate(name, names):
+            nature, why = Nature.PLACE, "its name is that of one of two coordinates"
         if n_distinct == 1:
             nature, why = Nature.CONSTANT, "it has the same value in every row"
         return ColumnLook(name, position, nature, table.n_rows, len(numbers) - len(known), n_distinct, why, numbers)
@@ -113,15 +158,30 @@ def _of_numbers(name: str, known: Floats, n_distinct: int) -> tuple[Nature, str]
     if words & _PARTS and n_distinct <= 366:
         return Nature.TIME_PART, f"{n_distinct} values, and its name is a part of a date or time"
     if words & _PLACES:
-        return Nature.PLACE, "its name is that of a place, a height or an age"
+        return Nature.PLACE, "its name is that of a place or a height above sea level"
+    if words & _PERSONAL:
+        return Nature.PERSONAL, "its name is that of an age, an education or an experience"
     may_be_clock = are_whole and n_distinct > 100 and known.min() >= 0 and 1000 < known.max() <= 2400
     if may_be_clock and (known % 100 < 60).all():
         return Nature.CLOCK, "whole numbers that look like times of day, such as 1545 for 15:45"
     if are_whole and words & _CODES and n_distinct > MAX_FEW_VALUES:
         return Nature.CODE, f"{n_distinct:,} whole numbers, and its name is that of a code"
-    if n_distinct <= MAX_FEW_VALUES and _are_shared(known):
+    if words & _SIZES:
+        return Nature.SIZE, "its name says how large or how far"
+    if n_distinct <= MAX_FEW_VALUES and _are_shared(known) and not words & _MONEY:
         return Nature.FEW_NUMBERS, f"only {n_distinct} distinct numbers"
     return Nature.QUANTITY, f"{n_distinct:,} distinct numbers"
+
+
+def _is_coordinate(name: str, names: set[str]) -> bool:
+    """Whether a name is one of a pair such as pickup_x and pickup_y.
+
+    >>> _is_coordinate("pickup_x", {"pickup_x", "pickup_y"}), _is_coordinate("x", {"x", "y", "z"})
+    (True, False)
+    """
+    if len(name) < 3 or name[-2] not in "_. " or name[-1] not in "xyXY":
+        return False
+    return {name[:-1] + other for other in ("xy" if name[-1].islower() else "XY")} <= names
 
 
 def _are_shared(known: Floats) -> bool:

@@ -115,6 +115,14 @@ class GainMeter:
         self.by_row(behavior, context)
         return self._errors.get((behavior, frozenset(context)), np.inf)
 
+    def correlation(self, first: int, second: int) -> float:
+        """The correlation of the ranks of two behavioral columns; 0 if too few rows have both."""
+        both = self._rows[:, [self._n_features + first, self._n_features + second]]
+        both = both[~np.isnan(both).any(axis=1)]
+        if len(both) < 3 or not np.ptp(both, axis=0).all():
+            return 0.0
+        return float(np.corrcoef(both.T)[0, 1])
+
     def _measure(self, behavior: int, context: Sequence[int]) -> Floats:
         column = self._n_features + behavior
         target = np.ascontiguousarray(self._rows[:, column])

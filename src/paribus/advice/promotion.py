@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from paribus.advice.gains import GainMeter
 
 # A context with this share of the information of all other columns is sufficient.
 ENOUGH = 0.5
+# A context with a smaller share is next to none.
+LITTLE = 0.1
 # A quantity that explains a smaller share of the others' variance, on average, is not used as context.
 MIN_SHARE = 0.05
+# Quantities whose ranks have this correlation are measurements of the same thing.
+SAME_THING = 0.97
 
 
-def promote(
-    meter: GainMeter, behavior: Sequence[int], context: Sequence[int], n_candidates: int, max_context: int
-) -> list[int]:
-    """Quantities to use as context, by position in `behavior`.
+class Promotion:
+    """Chooses quantities to use as context.
 
-    Circumstances such as time, place and kind often say most of what there is to say: then every quantity is judged.
-    Where they do not, as in a table of what went into a mixture and how strong it became, some quantities are
-    circumstances of others. Numbers cannot tell which. Tables are mostly written with what was given before what came
-    of it, so quantities are taken in the order of the table, if they add something about those that remain, until the
-    context says half of what all other columns say. No more than that: what is context is not judged.
+    Often, circumstances such as time, place and kind explain most of what can be explained: then every quantity is
+    judged. Where they do not, some quantities are circumstances of others, and their values do not show which. Extents,
+    such as a length, are usually given. Where nothing else is a circumstance, quantities are used in the order of the
+    table, because inputs usually precede outcomes. In both cases a quantity must explain some of the remaining ones, and
+    no more are used than the context needs to explain half of what all other columns do: what is context is not judged.
+    Other measurements of the same thing do not count, if there is any circumstance.
 
     Parameters
     ----------
@@ -35,29 +38,65 @@ def promote(
         The number of candidates that are circumstances.
     max_context : int
         The maximum number of quantities to take.
-
-    Returns
-    -------
-    list of int
     """
-    everything = [*context, *(n_candidates + b for b in behavior)]
-    said = {b: _share(meter, b, context) for b in behavior}
-    sayable = {b: _share(meter, b, [c for c in everything if c != n_candidates + b]) for b in behavior}
-    chosen = list(context)
-    promoted: list[int] = []
-    for b in list(behavior)[:-1]:
-        is_enough = sum(said.values()) >= ENOUGH * sum(sayable[other] for other in said)
-        if is_enough or len(promoted) == max_context:
-            break
-        others = [other for other in said if other != b]
-        more = {other: _share(meter, other, [*chosen, n_candidates + b]) for other in others}
-        if sum(more[other] - said[other] for other in others) >= MIN_SHARE * len(others):
-            promoted.append(b)
-            chosen.append(n_candidates + b)
-            said = more
-    return promoted
+
+    def __init__(
+        self, meter: GainMeter, behavior: Sequence[int], context: Sequence[int], n_candidates: int, max_context: int
+    ) -> None:
+        self._meter = meter
+        self._n_candidates = n_candidates
+        self._max_context = max_context
+        self._chosen = list(context)
+        self._has_context = bool(context)
+        self._said = {b: self._share(b, context) for b in behavior}
+        self._sayable = {b: self._share(b, [*context, *self._others(b)]) for b in behavior}
+        self.promoted: list[int] = []
+        """The quantities that are used as context, by their places in the behavior."""
+
+    @property
+    def says_little(self) -> bool:
+        """Whether the context says next to nothing."""
+        return not self._says(LITTLE)
+
+    def take(self, quantities: Sequence[int]) -> None:
+        """Takes some of these quantities, in this order, until the context says enough."""
+        for b in quantities:
+            if self._says(ENOUGH) or len(self.promoted) == self._max_context or len(self._said) == 1:
+                break
+            others = [other for other in self._said if other != b]
+            more = {other: self._share(other, [*self._chosen, self._n_candidates + b]) for other in others}
+            if sum(more[other] - self._said[other] for other in others) >= MIN_SHARE * len(others):
+                self.promoted.append(b)
+                self._chosen.append(self._n_candidates + b)
+                self._said = more
+
+    def _others(self, behavior: int) -> list[int]:
+        return [
+            self._n_candidates + other
+            for other in self._said
+            if other != behavior
+            and not (self._has_context and abs(self._meter.correlation(behavior, other)) > SAME_THING)
+        ]
+
+    def _says(self, share: float) -> bool:
+        return sum(self._said.values()) >= share * sum(self._sayable[b] for b in self._said)
+
+    def _share(self, behavior: int, context: Sequence[int]) -> float:
+        """The share of the variance that a context explains, from its information about a normal distribution."""
+        return 1.0 - 4.0 ** -max(self._meter.gain(behavior, context).bits, 0.0) if context else 0.0
 
 
-def _share(meter: GainMeter, behavior: int, context: Sequence[int]) -> float:
-    """The share of the variance that a context explains, from its information about a normal distribution."""
-    return 1.0 - 4.0 ** -max(meter.gain(behavior, context).bits, 0.0) if context else 0.0
+def promote(
+    promotion: Promotion,
+    behavior: Sequence[int],
+    extents: Collection[int],
+    outcomes: Collection[int],
+    *,
+    has_circumstances: bool,
+) -> list[int]:
+    """Quantities to use as context, by their places in the behavior: never outcomes, and extents first."""
+    if any(b not in extents for b in behavior):
+        promotion.take([b for b in behavior if b in extents])
+    if promotion.says_little and not has_circumstances:
+        promotion.take([b for b in behavior[:-1] if b not in outcomes and b not in promotion.promoted])
+    return promotion.promoted

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from paribus._common.arrays import Floats
 from paribus._common.text import counted, listed
 from paribus.advice.columns import ColumnLook, Nature, look_at_columns
 from paribus.advice.gains import Gain, GainMeter
-from paribus.advice.promotion import promote
+from paribus.advice.promotion import Promotion, promote
+from paribus.advice.relations import are_nearly_equal, is_cut_from, is_other_scale
 from paribus.tables.column import Kind
 from paribus.tables.table import Columns, Table
 
@@ -20,8 +22,6 @@ MAX_MEASURED, MAX_CANDIDATES, MAX_CONTEXT = 16, 16, 8
 DETERMINED = 0.06
 # A column that adds fewer bits, over all behavioral columns, is not added.
 MIN_BITS = 0.02
-# Timestamps with a higher rank correlation are copies of each other.
-COPY = 0.9999
 # With fewer rows, gains cannot be measured.
 MIN_ROWS = 20
 # If no more rows share the same categories, rows are hardly comparable.
@@ -137,14 +137,14 @@ def advise(data: Any, behavioral: Columns | None, contextual: Columns | None, ma
         raise ValueError("the table has no rows or no columns")
     looks = look_at_columns(table)
     left_out = {look.name: look.why for look in looks if not _is_usable(look)}
-    id_column = next((look.name for look in looks if look.nature is Nature.ID), None)
+    id_column = min((look for look in looks if look.nature is Nature.ID), key=_id_rank, default=None)
     behavior = _behavior(table, looks, behavioral, contextual)
     candidates = _candidates(table, looks, behavior, contextual, left_out)
     if contextual is None and behavioral is not None:
         # Where it is known what is to be explained, any other quantity may explain it.
         candidates += [look for look in looks if look.nature is Nature.QUANTITY and look not in behavior]
     may_promote = contextual is None and behavioral is None and len(behavior) > 1
-    fields = {"looks": tuple(looks), "left_out": left_out, "id": id_column}
+    fields = {"looks": tuple(looks), "left_out": left_out, "id": None if id_column is None else id_column.name}
     if not behavior or not (candidates or may_promote) or table.n_rows < MIN_ROWS:
         named = tuple(look.name for look in behavior)
         return fields | {
@@ -184,7 +184,9 @@ def _measured(
     usable = set(range(len(candidates)))
     for b, look in enumerate(behavior):
         for c, candidate in enumerate(candidates):
-            if meter.error(b, [c]) >= DETERMINED:
+            is_size = candidate.nature is Nature.SIZE and not is_given
+            if meter.error(b, [c]) >= DETERMINED or (is_size and not is_other_scale(_numbers(candidate), _numbers(look))):
+                # The dimensions of a thing follow from its size, and are judged all the same.
                 continue
             alarms.append(_determined(candidate, look))
             if not is_given and len(kept) > 1 and b in kept:
@@ -196,7 +198,14 @@ def _measured(
                 left_out[candidate.name] = f"it determines {look.name}, and would hide its errors"
     promoted: list[int] = []
     if may_promote:
-        promoted = promote(meter, kept, sorted(usable), len(candidates), max_context)
+        for b, original in _rescaled(behavior, kept).items():
+            kept.remove(b)
+            left_out[behavior[b].name] = f"it is {original} on another scale"
+        extents = {b for b in kept if behavior[b].is_extent}
+        outcomes = {b for b in kept if behavior[b].is_outcome}
+        promotion = Promotion(meter, kept, sorted(usable), len(candidates), max_context)
+        evident = [c for c in usable if candidates[c].nature is not Nature.FEW_NUMBERS]
+        promoted = promote(promotion, kept, extents, outcomes, has_circumstances=bool(evident))
     in_context = [*sorted(usable), *(len(candidates) + b for b in promoted)]
     judged = [b for b in kept if b not in promoted]
     steps = _greedy(meter, [behavior[b].name for b in judged], judged, offered, in_context, max_context)
@@ -229,6 +238,18 @@ def _measured(
         "steps": tuple(steps),
         "alarms": tuple(alarms),
     }
+
+
+def _rescaled(behavior: list[ColumnLook], kept: list[int]) -> dict[int, str]:
+    """The columns that are others on another scale and are called after these, as lprice is after price."""
+    found: dict[int, str] = {}
+    for b in kept:
+        for other in kept:
+            name, original = behavior[b].name, behavior[other].name
+            is_called_after = len(original) < len(name) and original.lower() in name.lower()
+            if is_called_after and b not in found and is_other_scale(_numbers(behavior[b]), _numbers(behavior[other])):
+                found[b] = original
+    return found
 
 
 def _determined(candidate: ColumnLook, behavior: ColumnLook) -> str:
@@ -283,6 +304,11 @@ def _by_nature(
     return steps
 
 
+def _id_rank(look: ColumnLook) -> tuple[bool, bool, int]:
+    """Names come before numbers, and both before the number of the row."""
+    return look.is_row_number, look.numbers is not None, look.position
+
+
 def _is_usable(look: ColumnLook) -> bool:
     return look.nature.is_circumstance or look.nature is Nature.QUANTITY
 
@@ -301,6 +327,8 @@ def _behavior(
     taken = set() if contextual is None else {table.find_column(key) for key in _as_list(contextual)}
     numeric = [look for look in looks if table.kind(look.position) is Kind.NUMERIC and look.position not in taken]
     found = [look for look in numeric if look.nature is Nature.QUANTITY]
+    if not found:
+        found = [look for look in numeric if look.nature is Nature.SIZE]
     if not found:
         # If all numeric columns have few distinct values, those with the most are used.
         few = [look for look in numeric if look.nature is Nature.FEW_NUMBERS]
@@ -323,19 +351,23 @@ def _candidates(
         if moments and look.nature is Nature.TIME_PART:
             left_out[look.name] = f"{moments[0].name} has it"
             found.remove(look)
-        elif look in moments[1:] and _are_copies(moments[0], look):
-            left_out[look.name] = f"it is nearly the same timestamp as {moments[0].name}"
+        elif look in moments[1:] and are_nearly_equal(_numbers(moments[0]), _numbers(look)):
+            left_out[look.name] = (
+                f"it is nearly the same timestamp as {moments[0].name}; add the time between them as a column to have it judged"
+            )
             found.remove(look)
+        elif look.nature in (Nature.CATEGORY, Nature.FEW_NUMBERS):
+            values = np.array(table.categories(look.position)) if look.numbers is None else look.numbers
+            cut = next((each.name for each in behavior if is_cut_from(values, _numbers(each))), None)
+            if cut is not None:
+                left_out[look.name] = f"it is derived from {cut}, and would hide its errors"
+                found.remove(look)
     return found
 
 
-def _are_copies(first: ColumnLook, second: ColumnLook) -> bool:
-    assert first.numbers is not None
-    assert second.numbers is not None
-    known = ~(np.isnan(first.numbers) | np.isnan(second.numbers))
-    if known.sum() < 3 or np.ptp(first.numbers[known]) == 0 or np.ptp(second.numbers[known]) == 0:
-        return False
-    return bool(np.corrcoef(first.numbers[known], second.numbers[known])[0, 1] > COPY)
+def _numbers(look: ColumnLook) -> Floats:
+    assert look.numbers is not None
+    return look.numbers
 
 
 def _thin(table: Table, chosen: list[ColumnLook]) -> list[str]:
