@@ -79,7 +79,9 @@ def measure(table: dict[str, Any], contextual: list[str], behavioral: list[str],
     seconds = time.process_time() - start
     proposed = advice.contextual, list(advice.behavioral)
     same = sum(each in proposed[role] for role, people in enumerate([contextual, behavioral]) for each in people)
-    opposite = sum(each in proposed[1 - role] for role, people in enumerate([contextual, behavioral]) for each in people)
+    opposite = sum(
+        each in proposed[1 - role] for role, people in enumerate([contextual, behavioral]) for each in people
+    )
     n_columns = len(contextual) + len(behavioral)
     changed, labels = datasets.inject(table, contextual, behavioral, n=max(10, n_rows // 50))
     return {

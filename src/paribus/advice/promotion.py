@@ -22,9 +22,9 @@ class Promotion:
     Often, circumstances such as time, place and kind explain most of what can be explained: then every quantity is
     judged. Where they do not, some quantities are circumstances of others, and their values do not show which. Extents,
     such as a length, are usually given. Where nothing else is a circumstance, quantities are used in the order of the
-    table, because inputs usually precede outcomes. In both cases a quantity must explain some of the remaining ones, and
-    no more are used than the context needs to explain half of what all other columns do: what is context is not judged.
-    Other measurements of the same thing do not count, if there is any circumstance.
+    table, because inputs usually precede outcomes. In both cases a quantity must explain some of the remaining ones,
+    and no more are used than the context needs to explain half of what all other columns do: what is context is not
+    judged. Other measurements of the same thing do not count, if there is any circumstance.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ COPY = 0.9999
 MIN_ROWS = 50
 # This share of the rows at either end of a category's range may be wrong.
 MAX_WRONG = 0.005
-# A step between neighboring values that is larger than this share of them is a gap.
+# Twice the step between neighboring values that this share of the steps does not exceed is a gap.
 USUAL_STEPS = 0.9
 
 
@@ -65,4 +65,4 @@ def is_cut_from(categories: npt.NDArray[Any], quantity: Floats) -> bool:
     if (ends[1:, 0] < ends[:-1, 1]).any():
         return False
     steps = np.diff(np.unique(values))
-    return bool(np.median(ends[1:, 0] - ends[:-1, 1]) <= np.quantile(steps, USUAL_STEPS))
+    return bool(np.median(ends[1:, 0] - ends[:-1, 1]) <= 2 * np.quantile(steps, USUAL_STEPS))

@@ -14,31 +14,17 @@ from paribus.advice.columns import ColumnLook, Nature, look_at_columns
 from paribus.advice.gains import Gain, GainMeter
 from paribus.advice.promotion import Promotion, promote
 from paribus.advice.relations import are_nearly_equal, is_cut_from, is_other_scale
+from paribus.advice.steps import Proposal, Step, is_informative
 from paribus.tables.column import Kind
 from paribus.tables.table import Columns, Table
 
 MAX_MEASURED, MAX_CANDIDATES, MAX_CONTEXT = 16, 16, 8
 # A column that is predicted with a smaller relative error is determined by its context: nothing is left to judge.
 DETERMINED = 0.06
-# A column that adds fewer bits, over all behavioral columns, is not added.
-MIN_BITS = 0.02
 # With fewer rows, gains cannot be measured.
 MIN_ROWS = 20
 # If no more rows share the same categories, rows are hardly comparable.
 MIN_COMPARABLE = 3
-
-
-@dataclass(frozen=True)
-class Step:
-    """A column that was added to the proposed context."""
-
-    name: str
-    bits: float
-    """What it adds to the columns before it, in bits per value, averaged over behavior."""
-    most_for: str
-    """The behavioral column for which it adds most."""
-    gain: Gain
-    """Its gain for that column."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +103,7 @@ class Advice:
             f"context: {', '.join(self.contextual) or 'none'}",
             f"behavior: {', '.join(self.behavioral) or 'none'}",
         ]
-        lines += [
-            f"{step.name}: adds {step.bits:.2f} bits, most for {step.most_for} ({step.gain.bits:.2f}, 95 % between "
-            f"{step.gain.low:.2f} and {step.gain.high:.2f})"
-            for step in self.steps
-        ]
+        lines += [f"{step.name}: {step}" for step in self.steps]
         lines += [f"left out: {name}: {why}" for name, why in self.left_out.items()]
         return "\n".join([*lines, *(f"warning: {alarm}" for alarm in self.alarms)])
 
@@ -185,7 +167,9 @@ def _measured(
     for b, look in enumerate(behavior):
         for c, candidate in enumerate(candidates):
             is_size = candidate.nature is Nature.SIZE and not is_given
-            if meter.error(b, [c]) >= DETERMINED or (is_size and not is_other_scale(_numbers(candidate), _numbers(look))):
+            if meter.error(b, [c]) >= DETERMINED or (
+                is_size and not is_other_scale(_numbers(candidate), _numbers(look))
+            ):
                 # The dimensions of a thing follow from its size, and are judged all the same.
                 continue
             alarms.append(_determined(candidate, look))
@@ -208,10 +192,11 @@ def _measured(
         promoted = promote(promotion, kept, extents, outcomes, has_circumstances=bool(evident))
     in_context = [*sorted(usable), *(len(candidates) + b for b in promoted)]
     judged = [b for b in kept if b not in promoted]
-    steps = _greedy(meter, [behavior[b].name for b in judged], judged, offered, in_context, max_context)
+    names = {b: behavior[b].name for b in judged}
+    steps = Proposal(meter, names, {c: offered[c].name for c in in_context}).greedy(max_context)
     if not steps and usable:
         alarms.append("no column predicts the behavior, so the choice of context hardly matters")
-        steps = _by_nature(meter, [behavior[b].name for b in judged], judged, candidates, sorted(usable)[:max_context])
+        steps = Proposal(meter, names, {c: candidates[c].name for c in sorted(usable)[:max_context]}).all()
     chosen = {step.name for step in steps}
     # What is not needed as context is judged like the others.
     judged = [b for b in kept if behavior[b].name not in chosen]
@@ -223,8 +208,8 @@ def _measured(
         name = offered[c].name
         if name in chosen or name in left_out:
             continue
-        says = any(gains[place].is_there and gains[place].bits > MIN_BITS for gains in alone)
-        left_out[name] = "the proposed context has the same information" if says else "it predicts nothing"
+        is_redundant = is_informative([gains[place] for gains in alone])
+        left_out[name] = "the proposed context has the same information" if is_redundant else "it predicts nothing"
     alarms += _thin(table, [offered[c] for c in places if offered[c].name in chosen])
     if not steps:
         alarms.append("no column predicts the behavior, and none looks like a circumstance")
@@ -259,49 +244,6 @@ def _determined(candidate: ColumnLook, behavior: ColumnLook) -> str:
             f"{behavior.name}"
         )
     return f"{candidate.name} determines {behavior.name}: one is a copy of the other, or derived from it"
-
-
-def _greedy(
-    meter: GainMeter,
-    names: list[str],
-    kept: list[int],
-    candidates: list[ColumnLook],
-    usable: list[int],
-    max_context: int,
-) -> list[Step]:
-    """Adds the most informative column, as long as one has any information."""
-    chosen: list[int] = []
-    steps: list[Step] = []
-    while len(chosen) < max_context:
-        best: tuple[float, int, list[Gain]] | None = None
-        for c in usable:
-            if c in chosen:
-                continue
-            gains = [meter.gain(b, [c], chosen) for b in kept]
-            mean = float(np.mean([gain.bits for gain in gains]))
-            says = any(gain.is_there and gain.bits >= MIN_BITS for gain in gains)
-            if says and (best is None or mean > best[0]):
-                best = mean, c, gains
-        if best is None:
-            break
-        mean, c, gains = best
-        most = int(np.argmax([gain.bits for gain in gains]))
-        chosen.append(c)
-        steps.append(Step(candidates[c].name, mean, names[most], gains[most]))
-    return steps
-
-
-def _by_nature(
-    meter: GainMeter, names: list[str], judged: list[int], candidates: list[ColumnLook], usable: list[int]
-) -> list[Step]:
-    """The columns that look like circumstances, whether they predict anything or not."""
-    steps = []
-    for place, c in enumerate(usable):
-        gains = [meter.gain(b, [c], usable[:place]) for b in judged]
-        most = int(np.argmax([gain.bits for gain in gains]))
-        mean = float(np.mean([gain.bits for gain in gains]))
-        steps.append(Step(candidates[c].name, mean, names[most], gains[most]))
-    return steps
 
 
 def _id_rank(look: ColumnLook) -> tuple[bool, bool, int]:
@@ -353,7 +295,8 @@ def _candidates(
             found.remove(look)
         elif look in moments[1:] and are_nearly_equal(_numbers(moments[0]), _numbers(look)):
             left_out[look.name] = (
-                f"it is nearly the same timestamp as {moments[0].name}; add the time between them as a column to have it judged"
+                f"it is nearly the same timestamp as {moments[0].name}; to judge the time between the two, add it as a "
+                "column"
             )
             found.remove(look)
         elif look.nature in (Nature.CATEGORY, Nature.FEW_NUMBERS):

@@ -84,11 +84,7 @@ def _print(advice: Advice) -> None:
 def _why(advice: Advice, name: str, look: str) -> str:
     for step in advice.steps:
         if step.name == name:
-            gain = step.gain
-            return (
-                f"{look}; adds {step.bits:.2f} bits, most for {step.most_for} ({gain.bits:.2f}, 95 % between "
-                f"{gain.low:.2f} and {gain.high:.2f})"
-            )
+            return f"{look}; {step}"
     left_out = advice.left_out.get(name)
     return look if left_out is None or left_out == look else f"{look}; left out: {left_out}"
 

@@ -95,7 +95,9 @@ def advice_dict(advice: Advice) -> dict[str, Any]:
         said: dict[str, Any] = {**look, "name": name, "left_out": advice.left_out.get(name)}
         if name in steps:
             number, step = steps[name]
-            said |= {"adds": step.bits, "most_for": step.most_for, "place": number}
+            said["place"] = number
+            if step.adds:
+                said |= {"adds": step.bits, "most_for": step.most_for}
         if name in advice.candidates and advice.measured:
             place = advice.candidates.index(name)
             said["gains"] = [
