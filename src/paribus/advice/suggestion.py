@@ -166,11 +166,10 @@ def _measured(
     usable = set(range(len(candidates)))
     for b, look in enumerate(behavior):
         for c, candidate in enumerate(candidates):
-            is_size = candidate.nature is Nature.SIZE and not is_given
-            if meter.error(b, [c]) >= DETERMINED or (
-                is_size and not is_other_scale(_numbers(candidate), _numbers(look))
-            ):
-                # The dimensions of a thing follow from its size, and are judged all the same.
+            # The dimensions of a thing follow from its size, and are judged all the same.
+            may_follow = candidate.nature is Nature.SIZE and not is_given
+            is_determined = meter.error(b, [c]) < DETERMINED and not may_follow
+            if not is_determined and not _is_same(candidate, look):
                 continue
             alarms.append(_determined(candidate, look))
             if not is_given and len(kept) > 1 and b in kept:
@@ -223,6 +222,10 @@ def _measured(
         "steps": tuple(steps),
         "alarms": tuple(alarms),
     }
+
+
+def _is_same(candidate: ColumnLook, behavior: ColumnLook) -> bool:
+    return candidate.numbers is not None and is_other_scale(candidate.numbers, _numbers(behavior))
 
 
 def _rescaled(behavior: list[ColumnLook], kept: list[int]) -> dict[int, str]:
