@@ -121,7 +121,7 @@ class GainMeter:
         both = both[~np.isnan(both).any(axis=1)]
         if len(both) < 3 or not np.ptp(both, axis=0).all():
             return 0.0
-        return float(np.corrcoef(both.T)[0, 1])
+        return float(np.atleast_2d(np.corrcoef(both.T))[0, 1])
 
     def _measure(self, behavior: int, context: Sequence[int]) -> Floats:
         column = self._n_features + behavior

@@ -38,9 +38,8 @@ def is_other_scale(first: Floats, second: Floats) -> bool:
     if known.sum() < MIN_ROWS:
         return False
     pairs = np.unique(np.column_stack([first[known], second[known]]), axis=0)
-    steps = np.diff(pairs, axis=0)
-    rises, falls = (steps > 0).all(axis=0), (steps < 0).all(axis=0)
-    return len(pairs) > 2 and bool(rises[0] and (rises[1] or falls[1]))
+    along, across = np.diff(pairs, axis=0).T
+    return len(pairs) > 2 and bool((along > 0).all() and ((across > 0).all() or (across < 0).all()))
 
 
 def is_cut_from(categories: npt.NDArray[Any], quantity: Floats) -> bool:
