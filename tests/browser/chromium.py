@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.support.system_packages import install, must_have
+from tests.support.system_packages import provide
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
@@ -22,17 +22,5 @@ def find_chromium() -> str | None:
     return found or (str(MAC) if MAC.exists() else None)
 
 
-def main() -> int:
-    if find_chromium() is None:
-        install("chromium")
-    if find_chromium() is not None:
-        return 0
-    if must_have():
-        print(f"There is no browser for the tests of the report, and none can be installed: {ADVICE}.")
-        return 1
-    print(f"The tests of the report in a browser will be skipped, because there is none: {ADVICE}.")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(provide("Chromium", find_chromium, "chromium", "the tests in a browser", ADVICE))

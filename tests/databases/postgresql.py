@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support.system_packages import install, must_have
+from tests.support.system_packages import provide
 
 USER, PASSWORD, DATABASE = "tester", "s3cret word", "weather"
 ADVICE = "install PostgreSQL, or set PARIBUS_POSTGRESQL to the folder of its programs"
@@ -76,17 +76,5 @@ def _wait_for(address: str) -> None:
     engine.dispose()
 
 
-def main() -> int:
-    if find_postgresql() is None:
-        install("postgresql")
-    if find_postgresql() is not None:
-        return 0
-    if must_have():
-        print(f"There is no PostgreSQL for the tests of databases, and none can be installed: {ADVICE}.")
-        return 1
-    print(f"The tests of PostgreSQL will be skipped, because there is none: {ADVICE}.")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(provide("PostgreSQL", find_postgresql, "postgresql", "the tests of databases", ADVICE))

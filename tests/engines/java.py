@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 
-from tests.support.system_packages import install, must_have
+from tests.support.system_packages import provide
 
 PACKAGE = "openjdk-17-jre-headless"
 ADVICE = "install Java 17 or newer, or set JAVA_HOME"
@@ -18,17 +18,5 @@ def find_java() -> str | None:
     return shutil.which(os.path.join(home, "bin", "java")) if home else shutil.which("java")
 
 
-def main() -> int:
-    if find_java() is None:
-        install(PACKAGE)
-    if find_java() is not None:
-        return 0
-    if must_have():
-        print(f"There is no Java for the tests on Spark, and none can be installed: {ADVICE}.")
-        return 1
-    print(f"The tests on Spark will be skipped, because there is no Java: {ADVICE}.")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(provide("Java", find_java, PACKAGE, "the tests on Spark", ADVICE))

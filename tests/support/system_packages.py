@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 
 
 def must_have() -> bool:
@@ -28,3 +29,16 @@ def install(package: str) -> None:
         # The package lists are missing or too old.
         subprocess.run([*prefix, "apt-get", "update", "-qq"], env=environment, capture_output=True)
         subprocess.run(command, env=environment, stdout=subprocess.DEVNULL)
+
+
+def provide(what: str, find: Callable[[], object], package: str, tests: str, advice: str) -> int:
+    """Installs a program that is missing. Returns an exit code: 1 if that fails where tests must not be skipped."""
+    if find() is None:
+        install(package)
+    if find() is not None:
+        return 0
+    if must_have():
+        print(f"There is no {what} for {tests}, and none can be installed: {advice}.")
+        return 1
+    print(f"{tests[0].upper()}{tests[1:]} will be skipped, because there is no {what}: {advice}.")
+    return 0
