@@ -9,8 +9,10 @@ from paribus._common.untrusted import DamagedError
 from paribus.methods.interface import FittedMethod, Method
 from paribus.methods.scores import share_threshold, sum_score
 from paribus.methods.surprise.model import SurpriseModel
+from paribus.methods.surprise.packing import pack
 from paribus.methods.surprise.past import PastModel
-from paribus.methods.surprise.state import FOREST, SurpriseState, pack, unpack
+from paribus.methods.surprise.state import FOREST, SurpriseState
+from paribus.methods.surprise.unpacking import unpack
 from paribus.tables.encoded_table import EncodedTable
 
 # Beyond 1 in a million, the exact value does not matter to a reader.
