@@ -11,7 +11,7 @@ def main() -> None:
         # typer imports `decimal` later, when it parses options, and an interrupt during that import shows a traceback.
         import decimal  # noqa: F401
 
-        from paribus.cli.app import main as run
+        from paribus.cli.running import main as run
     run()
 
 

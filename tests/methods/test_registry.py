@@ -28,7 +28,7 @@ import contextlib, io, json, sys
 from paribus.methods import registry
 from tests.support.toy_method import ENTRY
 registry.REGISTRY += (ENTRY,)
-from paribus.cli.app import main
+from paribus.cli.running import main
 results = []
 for arguments in json.loads(sys.argv[1]):
     out, err = io.StringIO(), io.StringIO()

@@ -17,7 +17,7 @@ from unittest import mock
 import pytest
 
 from paribus import QCAD, ConditionalSurprise, datasets
-from paribus.cli import app as cli
+from paribus.cli import running
 
 COMMAND = os.path.join(os.path.dirname(sys.executable), "paribus")
 ROLES = ["--context", "month,elevation,zone", "--behavior", "temperature,rain,wind"]
@@ -83,7 +83,7 @@ def _invoke(arguments: tuple[object, ...], out: io.StringIO, err: io.StringIO) -
             contextlib.redirect_stderr(err),
             pytest.raises(SystemExit) as caught,
         ):
-            cli.main()
+            running.main()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
