@@ -45,7 +45,8 @@ LIST_TOOLS := from scikit_build_core.build import *; print("\# tools", *get_requ
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test lint docs format stubs web sanitize bench calibration experiments clean \
-    wheel check-wheel sdist check-sdist sbom check-workflows test-oldest fuzz fuzz-guided fuzz-sanitize faults
+    wheel check-wheel sdist check-sdist sbom check-workflows test-oldest fuzz fuzz-guided fuzz-sanitize fuzz-forests \
+    build-sanitized faults
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -161,34 +162,64 @@ test-oldest:  ## run tests with the lowest versions of all dependencies that pyp
 # library is one of them because the sanitizer looks for its exceptions once, at the start. pytest captures no more than
 # Python's own output, or it would swallow the sanitizer's report.
 ASAN_LIBRARIES = $(if $(CXX),$(foreach library,libasan.so libstdc++.so.6,$(shell $(CXX) -print-file-name=$(library))))
+SANITIZED = LD_PRELOAD="$(ASAN_LIBRARIES)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+    PYTHONMALLOC=malloc
 
-sanitize:  ## test the engine with the address and undefined-behavior sanitizers (Linux, GCC)
+sanitize: build-sanitized  ## test the engine with the address and undefined-behavior sanitizers (Linux, GCC)
+	$(SANITIZED) HYPOTHESIS_PROFILE=sanitize \
+	    $(SANITIZE_DIR)/venv/bin/python -m pytest --capture=sys $(SANITIZE_TESTS) $(PYTEST_ARGS)
+
+build-sanitized:
 	@case "$(firstword $(ASAN_LIBRARIES))" in /*) ;; \
 	    *) echo "make sanitize needs GCC with libasan; CXX is '$(CXX)'."; exit 1 ;; esac
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_DIR)/venv $(SANITIZE_DIR)/venv/.installed-test INSTALL_OPTIONS="\
 	    --config-settings=build-dir=$(SANITIZE_DIR)/cmake \
 	    --config-settings=cmake.build-type=RelWithDebInfo \
 	    --config-settings=cmake.define.PARIBUS_SANITIZE=ON"
-	LD_PRELOAD="$(ASAN_LIBRARIES)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
-	    HYPOTHESIS_PROFILE=sanitize \
-	    $(SANITIZE_DIR)/venv/bin/python -m pytest --capture=sys $(SANITIZE_TESTS) $(PYTEST_ARGS)
 
 FUZZ_INPUTS ?= 20000
 FUZZ_ARGS ?=
 AREA ?= csv
 
+# Counts are written to fuzzing/results.json and to the page with FUZZ_ARGS=--write, those of libFuzzer with RECORD=1.
+RECORD ?=
+PROMISES = PYTHONPATH=benchmarks $(BIN)/python -m fuzzing.page
+
 fuzz: $(VENV)/.installed-test  ## try inputs that nobody would write (minutes; FUZZ_INPUTS=1000000 for an hour)
 	$(BIN)/python -m fuzzing.campaign --inputs $(FUZZ_INPUTS) $(FUZZ_ARGS)
-	$(if $(filter --write,$(FUZZ_ARGS)),PYTHONPATH=benchmarks $(BIN)/python -m fuzzing.page)
+	$(if $(filter --write,$(FUZZ_ARGS)),$(PROMISES))
+
+# libFuzzer prints much: the end of it is shown if something was found.
+define run-libfuzzer
+	@mkdir -p build/fuzz
+	$(2) > build/fuzz/libfuzzer.log 2>&1 || { tail -n 60 build/fuzz/libfuzzer.log; exit 1; }
+	@grep -h "^Done" build/fuzz/libfuzzer.log
+	$(if $(RECORD),$(BIN)/python -m fuzzing.record $(1) build/fuzz/libfuzzer.log && $(PROMISES))
+endef
 
 fuzz-guided: $(VENV)/.installed-test  ## the same for one AREA, guided by the code that inputs reach (atheris)
-	@$(PIP) install --quiet atheris
-	$(BIN)/python -m fuzzing.guided "$(AREA)" -runs=$(FUZZ_INPUTS) $(FUZZ_ARGS)
+	@$(PIP) install --quiet --only-binary=:all: atheris || { echo "make fuzz-guided needs atheris, which has no wheel \
+	for this Python: choose another one with PYTHON and VENV."; exit 1; }
+	$(call run-libfuzzer,"$(AREA)",$(BIN)/python -m fuzzing.guided "$(AREA)" -runs=$(FUZZ_INPUTS) $(FUZZ_ARGS))
 
-fuzz-sanitize: sanitize  ## the same for the kernels, with the address and undefined-behavior sanitizers
-	LD_PRELOAD="$(ASAN_LIBRARIES)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
-	    $(SANITIZE_DIR)/venv/bin/python -m fuzzing.campaign --inputs $(FUZZ_INPUTS) --area "nearest rows" \
-	    --area "arguments of kernels" --area "stored forests" --area "parts of models"
+fuzz-sanitize: build-sanitized  ## the same for the kernels, with the address and undefined-behavior sanitizers
+	$(SANITIZED) $(SANITIZE_DIR)/venv/bin/python -m fuzzing.campaign --inputs $(FUZZ_INPUTS) $(FUZZ_ARGS) \
+	    --area "nearest rows" --area trees --area "arguments of kernels" --area "stored forests" \
+	    --area "parts of models"
+
+LIBFUZZER_CXX ?= $(firstword $(foreach compiler,clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-14, \
+    $(shell command -v $(compiler) 2>/dev/null)))
+LIBFUZZER_DIR := build/libfuzzer
+FOREST_SOURCES := fuzzing/stored_forest.cpp $(wildcard src/cpp/surprise/*.cpp src/cpp/kernels/*.cpp) \
+    src/cpp/common/parallel.cpp
+
+fuzz-forests: $(VENV)/.installed-test  ## the same for the C++ parser of stored forests, with sanitizers (needs Clang)
+	@test -n "$(LIBFUZZER_CXX)" || { echo "make fuzz-forests needs Clang with libFuzzer: install clang."; exit 1; }
+	@mkdir -p $(LIBFUZZER_DIR)/corpus
+	@$(LIBFUZZER_CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	    -DPARIBUS_KERNEL=baseline -Isrc/cpp -pthread -o $(LIBFUZZER_DIR)/stored_forest $(FOREST_SOURCES)
+	$(call run-libfuzzer,"stored forests in C++",$(LIBFUZZER_DIR)/stored_forest -runs=$(FUZZ_INPUTS) -max_len=20000 \
+	    -artifact_prefix=$(LIBFUZZER_DIR)/ $(FUZZ_ARGS) $(LIBFUZZER_DIR)/corpus)
 
 faults: $(VENV)/.installed-test  ## kill writers hundreds of times, fill the disk, and let hundreds of allocations fail
 	$(BIN)/python -m fuzzing.kills --loops 300

@@ -7,26 +7,40 @@ from pathlib import Path
 
 from paper.markdown import header, rewrite_part, row
 
-from fuzzing import campaign, kills
+from fuzzing import kills
 from fuzzing.areas import AREAS
+from fuzzing.record import GUIDED, RANDOM, SANITIZED, read_results
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "promises.md"
 COUNTS = ("inputs", "accepted", "failed")
 
 
+def _row(name: str, counts: dict[str, float], *more: str) -> str:
+    return row([name, *(f"{counts[key]:,.0f}" for key in COUNTS), *more])
+
+
+def _sums(counts: list[dict[str, float]]) -> dict[str, float]:
+    return {key: sum(each[key] for each in counts) for key in COUNTS}
+
+
 def main() -> None:
     """Writes the page."""
-    if campaign.RESULTS.exists():
-        found = json.loads(campaign.RESULTS.read_text(encoding="utf-8"))
-        oracles = {area.name: area.oracle for area in AREAS}
-        lines = header(["area", *COUNTS, "compared with"])
-        for name, each in found.items():
-            lines.append(row([name, *(f"{each[key]:,}" for key in COUNTS), oracles.get(name, "")]))
-        lines.append(row(["all", *(f"{sum(each[key] for each in found.values()):,}" for key in COUNTS), ""]))
-        rewrite_part(PAGE, "fuzz", lines)
+    found = read_results()
+    oracles = {area.name: area.oracle for area in AREAS}
+    # Areas that are no longer there do not count.
+    counts = {name: each for name, each in found.get(RANDOM, {}).items() if name in oracles}
+    lines = header(["area", *COUNTS, "compared with"])
+    lines += [_row(name, each, oracles[name]) for name, each in counts.items()]
+    rewrite_part(PAGE, "fuzz", [*lines, _row("all", _sums(list(counts.values())), "")])
+    sanitized = found.get(SANITIZED, {})
+    lines = header(["area", *COUNTS]) + [_row(name, each) for name, each in sanitized.items()]
+    rewrite_part(PAGE, "sanitized", [*lines, _row("all", _sums(list(sanitized.values())))])
+    lines = header(["area", "inputs"])
+    lines += [row([name, f"{each['inputs']:,.0f}"]) for name, each in found.get(GUIDED, {}).items()]
+    rewrite_part(PAGE, "guided", lines)
     if kills.RESULTS.exists():
         each = json.loads(kills.RESULTS.read_text(encoding="utf-8"))
-        rewrite_part(PAGE, "kills", [f"{each['kills']:,} kills: {each['wrong']:,} times something was wrong."])
+        rewrite_part(PAGE, "kills", kills.lines(each))
 
 
 if __name__ == "__main__":

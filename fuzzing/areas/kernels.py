@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random as rnd
+import struct
 from typing import Any
 
 import numpy as np
@@ -159,27 +160,55 @@ def _try(random: rnd.Random) -> None:
         _core.checksum(flags(n))
 
 
+def sealed_forest(data: bytes) -> bytes:
+    """The bytes of a forest with checksums that match, so that what comes after them is reached."""
+    if len(data) < 40:
+        return data
+    n_trees, n_features = struct.unpack_from("<II", data, 12)
+    directory = 40 + (2 * n_features + 7) // 8 * 8
+    end = directory + 24 * n_trees
+    if end > len(data):
+        return data
+    sealed = bytearray(data)
+    for place in range(directory, end, 24):
+        begin, size = struct.unpack_from("<QQ", sealed, place)
+        if begin + size <= len(data):
+            struct.pack_into("<Q", sealed, place + 16, _checksum(sealed[begin : begin + size]))
+    struct.pack_into("<Q", sealed, 0, _checksum(sealed[8:end]))
+    return bytes(sealed)
+
+
+def _checksum(data: bytearray) -> int:
+    return _core.checksum(np.frombuffer(bytes(data), dtype=np.uint8))
+
+
 def check_packed(data: bytes) -> bool:
     """Tests that bytes that are no forest are refused, and that a forest that passes does not crash or hang."""
-    rows = np.column_stack([np.arange(12.0), np.arange(12) % 3])
-    table = _core.FeatureTable(rows, np.array([0, 1], dtype=np.uint8))
-    samples = _core.Samples(np.ones(12, dtype=np.uint8), None, 2, 6, 1)
-    target = _core.Target(rows, 0, 0.0, 11.0)
+    if sum(data) % 4:
+        data = sealed_forest(data)
+    rows, table, samples, target = _small_table()
     try:
         forest = _core.Forest(table.kinds(), samples, target, np.frombuffer(data, dtype=np.uint8))
-        forest.quantiles(rows, np.full(12, -1, dtype=np.int64), 5)
+        forest.quantiles(rows, np.full(len(rows), -1, dtype=np.int64), 5)
+        forest.hold()
+        forest.deviations(rows, np.arange(len(rows), dtype=np.int64))
     except (*REFUSED, RuntimeError):
         return False
     return True
 
 
+def _small_table() -> tuple[Any, ...]:
+    """Rows of a number and a category, and what forests over them are made of."""
+    rows = np.column_stack([np.arange(30.0) % 11, np.arange(30) % 3])
+    table = _core.FeatureTable(rows, np.array([0, 1], dtype=np.uint8))
+    samples = _core.Samples(np.ones(len(rows), dtype=np.uint8), None, 2, len(rows) // 2, 1)
+    return rows, table, samples, _core.Target(rows, 0, 0.0, 11.0)
+
+
 def packed_seeds() -> list[bytes]:
     """A small forest as it is stored."""
-    rows = np.column_stack([np.arange(12.0), np.arange(12) % 3])
-    table = _core.FeatureTable(rows, np.array([0, 1], dtype=np.uint8))
-    samples = _core.Samples(np.ones(12, dtype=np.uint8), None, 2, 6, 1)
-    forest = _core.Forest(table, samples, _core.Target(rows, 0, 0.0, 11.0), np.array([1], dtype=np.uint16), 1, 1, 1)
-    return [forest.packed().tobytes()]
+    _, table, samples, target = _small_table()
+    return [_core.Forest(table, samples, target, np.array([0, 1], dtype=np.uint16), 2, 1, 1).packed().tobytes()]
 
 
 AREAS = [
