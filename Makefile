@@ -181,8 +181,10 @@ FUZZ_INPUTS ?= 20000
 FUZZ_ARGS ?=
 AREA ?= csv
 
-# Counts are written to fuzzing/results.json and to the page with FUZZ_ARGS=--write, those of libFuzzer with RECORD=1.
+# Counts are written to fuzzing/results.json and to the page with FUZZ_ARGS=--write, those of libFuzzer with RECORD=1,
+# and those of kills with FAULT_ARGS=--write.
 RECORD ?=
+FAULT_ARGS ?=
 PROMISES = PYTHONPATH=benchmarks $(BIN)/python -m fuzzing.page
 
 fuzz: $(VENV)/.installed-test  ## try inputs that nobody would write (minutes; FUZZ_INPUTS=1000000 for an hour)
@@ -222,7 +224,8 @@ fuzz-forests: $(VENV)/.installed-test  ## the same for the C++ parser of stored 
 	    -artifact_prefix=$(LIBFUZZER_DIR)/ $(FUZZ_ARGS) $(LIBFUZZER_DIR)/corpus)
 
 faults: $(VENV)/.installed-test  ## kill writers hundreds of times, fill the disk, and let hundreds of allocations fail
-	$(BIN)/python -m fuzzing.kills --loops 300
+	$(BIN)/python -m fuzzing.kills --loops 300 $(FAULT_ARGS)
+	$(if $(filter --write,$(FAULT_ARGS)),$(PROMISES))
 	PARIBUS_N_ALLOCATIONS=300 $(BIN)/python -m pytest tests/faults $(PYTEST_ARGS)
 
 clean:  ## remove everything that make made

@@ -26,7 +26,6 @@ from fuzzing.areas import AREAS
 from fuzzing.mutation import mutated
 from fuzzing.record import RANDOM, SANITIZED, add_counts
 
-
 IS_SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 FOUND = Path(__file__).parents[1] / "build" / "fuzz"
 # Of processor time, in seconds, and of memory that one input adds to the most that was used before, in bytes.

@@ -1,7 +1,8 @@
-"""Kills a process that writes files, at random moments, hundreds of times: python -m fuzzing.kills --loops 300.
+"""Kills processes that write files, at random moments, hundreds of times: python -m fuzzing.kills --loops 300.
 
 After each kill, every file must be a complete one, old or new, and the next write must remove what the killed process
-has left. The disk is full every third time (a limit of the size of files), which must leave the old files, too.
+has left. The disk is full every third time (a limit of the size of files), which must leave the old files, too. A watch
+that is killed and started again until its source ends must have written the verdict of each row once.
 `--write` adds the counts to kills.json.
 """
 
@@ -18,22 +19,30 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paribus import ConditionalSurprise, load
+from paribus import ConditionalSurprise, Monitor, load
 from paribus._common.atomic_files import atomic_write
+from paribus.cli import watch
+from paribus.explain.known import KnownEntry, read_known
+from paribus.explore.answers import AnswerBook
 from paribus.io.reading import read
 from paribus.io.writing import write_columns
 from paribus.io.writing.options import WriteOptions
+from paribus.stream import watching
 
 RESULTS = Path(__file__).parent / "kills.json"
 N_ROWS = 3_000
-NAMES = ["t.csv", "t.tsv", "t.jsonl", "t.parquet", "t.xlsx", "t.sqlite", "t.duckdb", "model.paribus"]
+TABLES = ["t.csv", "t.tsv", "t.jsonl", "t.parquet", "t.xlsx", "t.sqlite", "t.duckdb"]
+MODEL, STATE, REPORT, ANSWERS = "model.paribus", "watch.state", "report.html", "known.csv"
+NAMES = [*TABLES, MODEL, STATE, REPORT, ANSWERS]
 OPTIONS = WriteOptions(table="results")
-MAX_DELAY = 0.4  # seconds
+MAX_DELAY, MAX_WATCH_DELAY = 0.4, 0.8  # seconds
+N_WATCHED = 3_000
 
 
 def columns(generation: int) -> dict[str, Any]:
@@ -44,15 +53,29 @@ def columns(generation: int) -> dict[str, Any]:
 
 def write_all(folder: Path, generation: int) -> None:
     """Writes all files once."""
-    for name in NAMES[:-1]:
-        write_columns(folder / name, columns(generation), OPTIONS)
     table = {"x": np.arange(40.0), "y": np.full(40, float(generation)) + np.arange(40) % 3}
-    ConditionalSurprise(["x"], ["y"], n_trees=2, n_jobs=1).fit(table).save(folder / NAMES[-1])
+    detector = ConditionalSurprise(["x"], ["y"], n_trees=2, n_jobs=1).fit(table)
+    work = [
+        *(partial(write_columns, folder / name, columns(generation), OPTIONS) for name in TABLES),
+        partial(detector.save, folder / MODEL),
+        partial(detector.report, folder / REPORT, n_rows=2),
+        partial(Monitor(detector).save, folder / STATE),
+        partial(_answer, folder / ANSWERS, generation),
+    ]
+    # Not always the same one is the first to be killed.
+    random.Random(generation).shuffle(work)
+    for write in work:
+        write()
+
+
+def _answer(path: Path, generation: int) -> None:
+    """An answer of the explorer, beside those of before."""
+    AnswerBook(path).add(KnownEntry(str(generation), None, "confirmed", "x" * 50))
 
 
 def check_all(folder: Path) -> None:
     """Reads all files: each must be of one generation, and complete."""
-    for name in NAMES[:-1]:
+    for name in TABLES:
         path = folder / name
         if not path.exists() or name.endswith(".xlsx"):
             if path.exists():
@@ -63,8 +86,14 @@ def check_all(folder: Path) -> None:
         generations = set(found.columns["score"].tolist())
         assert found.n_rows == N_ROWS, f"{name} has {found.n_rows} rows"
         assert len(generations) == 1, f"{name} mixes {generations}"
-    if (folder / NAMES[-1]).exists():
-        assert load(folder / NAMES[-1]).anomaly_scores_.shape == (40,)
+    if (folder / MODEL).exists():
+        assert load(folder / MODEL).anomaly_scores_.shape == (40,)
+    if (folder / STATE).exists():
+        assert Monitor.load(folder / STATE).n_rows_ == 0
+    if (folder / REPORT).exists():
+        assert (folder / REPORT).read_text(encoding="utf-8").rstrip().endswith("</html>")
+    if (folder / ANSWERS).exists():
+        assert all(entry.note == "x" * 50 for entry in read_known(folder / ANSWERS))
 
 
 def check_clean(folder: Path) -> None:
@@ -103,6 +132,71 @@ def _write_for_ever(folder: Path, start: int, full: bool) -> None:
         generation += 1
 
 
+def kill_writers(n_loops: int, chance: random.Random) -> int:
+    """Kills a process that writes all files again and again. Returns how often something was wrong."""
+    n_wrong = 0
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for loop in range(n_loops):
+            full = loop % 3 == 2
+            child = _forked(partial(_write_for_ever, folder, 1000 * loop, full))
+            time.sleep(chance.random() * MAX_DELAY)
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            for check in (check_all, check_clean):
+                _, status = os.waitpid(_forked(partial(check, folder)), 0)
+                n_wrong += status != 0
+    return n_wrong
+
+
+def kill_watches(n_loops: int, chance: random.Random) -> tuple[int, int]:
+    """Kills a watch, and starts it again until its source ends. Returns how often, and how often verdicts differed."""
+    draws = np.random.default_rng(0)
+    rows = [{"id": row, "x": float(row % 7), "y": draws.normal() + row % 7} for row in range(N_WATCHED)]
+    table = {name: [row[name] for row in rows[:200]] for name in ("x", "y")}
+    n_kills = n_wrong = 0
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        source, model = folder / "rows.jsonl", folder / MODEL
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        ConditionalSurprise(["x"], ["y"], n_trees=2, n_jobs=1).fit(table).save(model)
+        assert _watched(source, model, folder / "expected.jsonl", None) == 0
+        expected = (folder / "expected.jsonl").read_bytes()
+        while n_kills < n_loops:
+            out, state = folder / f"{n_kills}.jsonl", folder / f"{n_kills}.state"
+            while _watched(source, model, out, state, chance.random() * MAX_WATCH_DELAY) != 0:
+                n_kills += 1
+            n_wrong += out.read_bytes() != expected
+            n_wrong += any(name.startswith(".") for name in os.listdir(folder))
+    return n_kills, n_wrong
+
+
+def _watched(source: Path, model: Path, out: Path, state: Path | None, delay: float | None = None) -> int:
+    """Runs `paribus watch` to the end of its source, or until it is killed. Returns how it ended."""
+    child = _forked(partial(_watch, source, model, out, state))
+    if delay is not None:
+        time.sleep(delay)
+        # One that has ended waits to be asked how.
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    assert status in (0, signal.SIGKILL), f"the watch ended with {status}"
+    return status
+
+
+def _watch(source: Path, model: Path, out: Path, state: Path | None) -> None:
+    watching.BATCH_SIZE = watching.CHECKPOINT_ROWS = 100
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    watch.run(model, watching.Wanted(str(source), key="id", out=out, state=state, as_json=True), {"window": 256})
+
+
+def lines(counts: dict[str, int]) -> list[str]:
+    """The counts, for the page."""
+    return [
+        f"{counts['kills']:,} processes that wrote files were killed, and {counts['watch_kills']:,} that watched a "
+        f"stream: {counts['wrong']:,} times something was wrong."
+    ]
+
+
 def main() -> int:
     """Runs the loops."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -110,24 +204,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help=f"add the counts to {RESULTS.name}")
     given = parser.parse_args()
-    chance, n_wrong = random.Random(given.seed), 0
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        for loop in range(given.loops):
-            full = loop % 3 == 2
-            child = _forked(lambda loop=loop, full=full: _write_for_ever(folder, 1000 * loop, full))  # type: ignore[misc]
-            time.sleep(chance.random() * MAX_DELAY)
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            for check in (check_all, check_clean):
-                _, status = os.waitpid(_forked(lambda check=check: check(folder)), 0)  # type: ignore[misc]
-                n_wrong += status != 0
-    print(f"{given.loops} kills, {n_wrong} wrong")
+    chance = random.Random(given.seed)
+    n_wrong = kill_writers(given.loops, chance)
+    n_watches, n_other = kill_watches(given.loops // 3, chance)
+    counts = {"kills": given.loops, "watch_kills": n_watches, "wrong": n_wrong + n_other}
+    print(*lines(counts))
     if given.write:
-        known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {"kills": 0, "wrong": 0}
-        known = {"kills": known["kills"] + given.loops, "wrong": known["wrong"] + n_wrong}
-        RESULTS.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    return 1 if n_wrong else 0
+        known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+        counts = {name: known.get(name, 0) + number for name, number in counts.items()}
+        RESULTS.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
+    return 1 if n_wrong + n_other else 0
 
 
 if __name__ == "__main__":
