@@ -68,6 +68,6 @@ def check_member(data: bytes) -> bool:
 
 
 AREAS = [
-    Area("model files", models, check, 0.012, (), "refused, or scores that are numbers"),
-    Area("parts of models", member_seeds, check_member, 0.006, (), "refused, or scores that are numbers"),
+    Area("model files", models, check, 0.02, (), "refused, or scores that are numbers"),
+    Area("parts of models", member_seeds, check_member, 0.015, (), "refused, or scores that are numbers"),
 ]

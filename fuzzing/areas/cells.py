@@ -57,4 +57,4 @@ def check(data: bytes) -> bool:
     return any(each is not None for each in (found, moment, duration, *signed, *dates))
 
 
-AREAS = [Area("cells", lambda: SEEDS, check, 0.40, TOKENS, "Python's own float and datetime")]
+AREAS = [Area("cells", lambda: SEEDS, check, 0.25, TOKENS, "Python's own float and datetime")]

@@ -34,4 +34,4 @@ def check(data: bytes) -> bool:
     return True
 
 
-AREAS = [Area("sqlite files", seeds, check, 0.006)]
+AREAS = [Area("sqlite files", seeds, check, 0.01)]

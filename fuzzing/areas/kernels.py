@@ -212,8 +212,8 @@ def packed_seeds() -> list[bytes]:
 
 
 AREAS = [
-    Area("nearest rows", seeds, check_neighbors, 0.02, (), "distances and order in plain Python"),
+    Area("nearest rows", seeds, check_neighbors, 0.03, (), "distances and order in plain Python"),
     Area("trees", seeds, check_forest, 0.02, (), "trees in plain Python, with exact fractions"),
-    Area("arguments of kernels", seeds, check_arguments, 0.02),
-    Area("stored forests", packed_seeds, check_packed, 0.015),
+    Area("arguments of kernels", seeds, check_arguments, 0.03),
+    Area("stored forests", packed_seeds, check_packed, 0.03),
 ]

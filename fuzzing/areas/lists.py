@@ -94,6 +94,6 @@ def check_file(data: bytes) -> bool:
 
 
 AREAS = [
-    Area("rules", lambda: RULES, check_rule, 0.22, RULE_TOKENS, "the same rule, written again"),
-    Area("known files", lambda: FILES, check_file, 0.10, FILE_TOKENS),
+    Area("rules", lambda: RULES, check_rule, 0.15, RULE_TOKENS, "the same rule, written again"),
+    Area("known files", lambda: FILES, check_file, 0.1, FILE_TOKENS),
 ]

@@ -185,8 +185,8 @@ IS_THERE = find_spec("paribus.serving") is not None and find_spec("starlette") i
 ORACLE = "no answer is an error of the server"
 AREAS = (
     [
-        Area("http service", lambda: SEEDS, check, 0.02, TOKENS, ORACLE),
-        Area("http explorer", lambda: EXPLORER_SEEDS, check_explorer, 0.005, TOKENS, ORACLE),
+        Area("http service", lambda: SEEDS, check, 0.015, TOKENS, ORACLE),
+        Area("http explorer", lambda: EXPLORER_SEEDS, check_explorer, 0.01, TOKENS, ORACLE),
     ]
     if IS_THERE
     else []

@@ -116,7 +116,7 @@ def check_part(data: bytes) -> bool:
 
 
 AREAS = [
-    Area("watched lines", lambda: LINES, check_lines, 0.03, TOKENS, "broken lines reported, scores that are numbers"),
-    Area("checkpoints", lambda: [checkpoint()], check_checkpoint, 0.003, (), "refused, or scores that are numbers"),
-    Area("parts of checkpoints", part_seeds, check_part, 0.004, (), "refused, or scores that are numbers"),
+    Area("watched lines", lambda: LINES, check_lines, 0.02, TOKENS, "broken lines reported, scores that are numbers"),
+    Area("checkpoints", lambda: [checkpoint()], check_checkpoint, 0.005, (), "refused, or scores that are numbers"),
+    Area("parts of checkpoints", part_seeds, check_part, 0.006, (), "refused, or scores that are numbers"),
 ]

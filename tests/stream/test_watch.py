@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sqlite3
 import stat
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from paribus import Monitor
+from paribus.cli.signals import SIGNALS
 from paribus.cli.watch import parse_window, run
 from paribus.stream import watching
 from paribus.stream.lines import LineParser
@@ -157,6 +159,35 @@ def test_mistakes_are_explained_before_anything_is_read(tmp_path: Path, wanted: 
     """Tests that what cannot work is said at once; a command with arguments is not run through a shell."""
     with pytest.raises((ValueError, OSError), match=message):
         run(tmp_path / "no.paribus", Wanted(**wanted), {})
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_watch_that_is_told_to_stop_keeps_what_it_has(
+    tmp_path: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Tests that Ctrl-C, SIGTERM and a closed terminal end a watch after a checkpoint, from which it goes on."""
+    source, out, state = tmp_path / "rows.jsonl", tmp_path / "out.jsonl", tmp_path / "watch.state"
+    source.write_text("\n".join(lines) + "\n")
+    fitted().save(tmp_path / "m.paribus")
+    wanted = Wanted(str(source), out=out, state=state, as_json=True)
+    judge = Watch._judge
+
+    def judge_and_signal(self: Watch, rows: list[Any]) -> None:
+        judge(self, rows[:20])
+        signal.raise_signal(number)
+
+    before = {each: signal.signal(each, signal.default_int_handler) for each in SIGNALS}
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Watch, "_judge", judge_and_signal)
+            run(tmp_path / "m.paribus", wanted, OPTIONS)
+        assert len(read(out)) == 20
+        assert state.exists()
+        run(tmp_path / "m.paribus", wanted, OPTIONS)
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    assert [each["number"] for each in read(out)] == list(range(len(read(out))))
 
 
 @pytest.mark.parametrize("extra", [{"offset": 2**64}, {"written": -1}, {"delimiter": ""}, {"keys": [[]]}])

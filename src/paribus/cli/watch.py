@@ -12,6 +12,7 @@ from typing import Any
 
 from paribus._common.atomic_files import check_writable
 from paribus.cli.messages import note
+from paribus.cli.signals import SIGNALS
 from paribus.detectors.load import load
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.stream.monitor import Monitor
@@ -43,7 +44,8 @@ def run(model: Path, wanted: Wanted, options: dict[str, Any]) -> None:
         # A second signal ends it at once.
         signal.signal(number, signal.SIG_DFL)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # A closed terminal is one of them, unless nohup asked to ignore it.
+    for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
     watch.run()

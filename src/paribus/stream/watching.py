@@ -9,10 +9,12 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from paribus._common.atomic_files import errors_named
 from paribus._common.text import clipped
 from paribus._common.untrusted import Fields
 from paribus.stream.alarms import RowVerdict
@@ -120,13 +122,16 @@ class Watch:
         self.counts = Counts()
         self.is_stopped = False
         self._n_unsaved, self._saved_at = 0, time.monotonic()
-        self._out: BinaryIO = sys.stdout.buffer
+        self._out: BinaryIO
 
     def run(self) -> None:
         """Watches until the source ends, or `is_stopped` is set."""
-        if self._wanted.out is not None:
-            self._out = open(self._wanted.out, "ab")  # noqa: SIM115
-            self._out.truncate(self._place.written)
+        if self._wanted.out is None:
+            self._out = sys.stdout.buffer
+        else:
+            with errors_named(self._wanted.out):
+                self._out = open(self._wanted.out, "ab")  # noqa: SIM115
+                self._out.truncate(self._place.written)
         try:
             for rows in self._rows():
                 self._judge(rows)
@@ -137,7 +142,8 @@ class Watch:
             self.save()
         finally:
             if self._wanted.out is not None:
-                self._out.close()
+                with errors_named(self._wanted.out):
+                    self._out.close()
 
     def _rows(self) -> Iterator[list[tuple[dict[str, Any], Any, int | None]]]:
         """Batches of typed rows with their keys, and the position in the source after each batch."""
@@ -209,8 +215,10 @@ class Watch:
         for (_, key, _), verdict in zip(rows, verdicts, strict=True):
             pieces += self._lines(verdict, key)
         data = "".join(pieces).encode()
-        self._out.write(data)
-        self._out.flush()
+        # Errors of standard output are explained where those of all commands are.
+        with nullcontext() if self._wanted.out is None else errors_named(self._wanted.out):
+            self._out.write(data)
+            self._out.flush()
         self._place.written += len(data)
         self._n_unsaved += len(rows)
         for _, key, _ in rows:
@@ -258,8 +266,8 @@ class Watch:
         if self._wanted.state is None:
             return
         if self._wanted.out is not None:
-            self._out.flush()
-            os.fsync(self._out.fileno())
+            with errors_named(self._wanted.out):
+                os.fsync(self._out.fileno())
         self._monitor.save(self._wanted.state, extra=self._place.to_dict())
 
 

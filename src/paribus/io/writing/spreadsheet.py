@@ -50,7 +50,17 @@ def appender(path: Path, suffix: str, options: WriteOptions) -> Iterator[Append]
         sheet.finish()
     finally:
         # Otherwise XlsxWriter would do so when the book is collected.
+        _close(book)
+
+
+def _close(book: Any) -> None:
+    """Writes the file. An error of the system, such as a full disk, is raised as such."""
+    from xlsxwriter.exceptions import FileCreateError
+
+    try:
         book.close()
+    except FileCreateError as error:
+        raise (error.args[0] if error.args and isinstance(error.args[0], OSError) else OSError(str(error))) from None
 
 
 class _Sheet:
