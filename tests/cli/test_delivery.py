@@ -274,3 +274,16 @@ def test_the_leading_value_is_the_same_everywhere(method: str, days: Path, tmp_p
         assert [float(written["usual_low"]), float(written["usual_high"])] == row["usual"]
         assert written["sentence"] == row["sentence"]
     assert fitted(method).behavioral_features_ == ["temperature", "rain", "wind"]
+
+
+def test_a_column_of_names_called_id_is_there_once(days: Path, tmp_path: Path) -> None:
+    """Tests that --columns all does not repeat the column of --id."""
+    renamed = tmp_path / "days.csv"
+    renamed.write_text(days.read_text().replace("station", "id", 1))
+    code, _, err = invoke(
+        "detect", renamed, *ROLES, *QUICK, "--id", "id", "--columns", "all", "--out", tmp_path / "o.csv"
+    )
+    assert code == 0, err
+    header = (tmp_path / "o.csv").read_text().splitlines()[0].split(",")
+    assert header.count("id") == 1
+    assert "id (paribus)" not in header

@@ -104,6 +104,15 @@ def score_text(score: float, *, grouped: bool = True) -> str:
     return f"{score:,.1f}" if grouped else f"{score:.1f}"
 
 
+def expected_text(number: float) -> str:
+    """An expected number of rows: whole from 10 on.
+
+    >>> expected_text(7069.6), expected_text(2.66), expected_text(0.00123)
+    ('7,070', '2.7', '0.0012')
+    """
+    return f"{number:,.0f}" if number >= 9.95 else score_text(number)
+
+
 def counted(number: int, noun: str) -> str:
     """A count with its noun, in the singular or the plural.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from paribus._common.text import counted, listed, none_above, plain, score_text
+from paribus._common.text import counted, expected_text, listed, none_above, plain, score_text
 from paribus.cli.columns import ChosenColumns
 from paribus.cli.delivery import deliver_summary
 from paribus.cli.delivery_options import MIN_REPORTED_ROWS, Columns, Delivery
@@ -183,7 +183,7 @@ def _note(detector: Any, summary: Summary, seconds: float) -> None:
     context = [plain(name) for name in detector.contextual_features_]
     found = f"{summary.n_flagged:,} with a score above {score_text(summary.threshold)}"
     if summary.n_flagged:
-        found += f", where chance would give {score_text(summary.expected)}"
+        found += f", where chance would give {expected_text(summary.expected)}"
     else:
         found = none_above(summary.threshold, summary.lowest, summary.highest, "")
     note(f"{counted(summary.n_rows, 'row')}, each judged in {listed(context, 'and')}; {found}; {seconds:.1f} s")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paribus._common.text import counted, listed, none_above, plain, score_text
+from paribus._common.text import counted, expected_text, listed, none_above, plain, score_text
 from paribus.cli.columns import check_look, find_column
 from paribus.cli.delivery import deliver, prepared
 from paribus.cli.delivery_options import Delivery
@@ -63,6 +63,7 @@ def detect(
                 raise ValueError("--learn needs a table that fits into memory: leave it out, or use fewer rows")
             return _deliver_large(detector, fitted.stream, roles.id, wanted, known, fitted.seconds, is_fitted=True)
         results = fitted.results()
+        results.label_column = roles.id
         _note_summary(detector, fitted.table, Summary.of(results), fitted.seconds, is_fitted=True)
         if learn:
             results.ranking = detector.lesson(results.marks, results.entries).scores
@@ -174,6 +175,7 @@ def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs:
         labels, heading = row_labels(table, id)
         rows = _with_all_columns(detector, table.columns)
         results = detector.results(rows, known=known, labels=labels, heading=heading)
+        results.label_column = id
         summary = Summary.of(results)
         _note_unscored(summary)
         _note_outside(detector)
@@ -341,7 +343,7 @@ def _note_summary(
         context = [*context[:4], f"{len(context) - 4} more"]
     found = f"{summary.n_flagged:,} with a score above {score_text(summary.threshold)}"
     if summary.n_flagged:
-        found += f", where chance would give {score_text(summary.expected)}"
+        found += f", where chance would give {expected_text(summary.expected)}"
     elif summary.n_scored:
         # New rows are compared with the threshold of the fitted rows, which `--contamination` does not change.
         is_automatic = is_fitted and detector.contamination == "auto"

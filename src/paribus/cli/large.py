@@ -190,6 +190,7 @@ def score_stream(
     with errors_named(target):
         kept = keeper.finish(ranks)
     results = detector.results_of(kept, known)
+    results.label_column = id
     return ScoredStream(detector, stream, results, id, ranks, stored)
 
 

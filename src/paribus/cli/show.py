@@ -42,7 +42,9 @@ def describe(path: Path, detector: ContextualDetector) -> dict[str, Any]:
 def as_words(value: Any) -> str:
     """A fact as words."""
     if isinstance(value, dict):
-        return listed([f"{plain(name)} {share:.1%}" for name, share in value.items()], "and") if value else "none"
+        return (
+            listed([f"{plain(name)} {100 * share:.1f} %" for name, share in value.items()], "and") if value else "none"
+        )
     if isinstance(value, list):
         return ", ".join(value) if value else "none"
     return f"{value:,}" if isinstance(value, int) else str(value)

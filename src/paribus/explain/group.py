@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from paribus._common.arrays import Floats, Positions
-from paribus._common.text import counted, listed, plain, score_text
+from paribus._common.text import counted, expected_text, listed, plain
 from paribus.explain.context import ContextColumn
 from paribus.tables.column_format import ColumnFormat
 
@@ -182,7 +182,7 @@ class AnomalyGroup:
         """How many were expected by chance, in words."""
         if self.expected == 0.0:
             return "chance alone would not repeat one value this often"
-        many = f"about {score_text(self.expected)}" if self.expected >= 0.001 else "fewer than 0.001"
+        many = f"about {expected_text(self.expected)}" if self.expected >= 0.001 else "fewer than 0.001"
         return f"by chance, {many} rows would be as unusual"
 
     @property

@@ -147,6 +147,9 @@ class Results:
         self.ranking: Floats | None = None
         """The ranking of lists, such as adjusted scores after teaching; None for the scores."""
 
+        self.label_column: str | None = None
+        """The column that has the labels of the rows; None if none has."""
+
     @property
     def n_rows(self) -> int:
         """The number of rows."""
@@ -329,7 +332,13 @@ class Results:
     def _with_original(self, found: dict[str, npt.NDArray[Any]], columns: Columns) -> dict[str, npt.NDArray[Any]]:
         table = self.rows.table
         roles = {column.name for column in self.view.context} | set(self.view.behavior_names)
-        kept = [p for p in range(table.n_columns) if columns == "all" or table.name(p) in roles]
+        # The column of labels is there already, if it has the same name.
+        twice = {self.label_column} & {self.rows.heading}
+        kept = [
+            p
+            for p in range(table.n_columns)
+            if (columns == "all" or table.name(p) in roles) and table.name(p) not in twice
+        ]
         taken = {table.name(p).casefold() for p in kept}
         named = {}
         for name, values in found.items():

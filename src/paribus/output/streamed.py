@@ -237,6 +237,7 @@ class PartsOfResults:
         """The results for some rows; `first` is the position of the first one."""
         end = first + len(rows.scores)
         found = Results(self._view, rows, lambda _: [], self._results.entries)
+        found.label_column = self._results.label_column
         begin, stop = np.searchsorted(self._positions, [first, end])
         found.findings = [replace(each, position=each.position - first) for each in self._findings[begin:stop]]
         found.rank = self._ranks.of(rows.scores)

@@ -194,8 +194,9 @@ def _similar(source: str) -> str:
         names = os.listdir(folder or ".")
     except OSError:
         return f": there is no folder {folder}" if folder else ""
-    # The suffix is left out: many names share it.
-    stem = os.path.splitext(name)[0].lower()
+    # The suffix is left out, because many names share it; of files with the same stem, one with this suffix is named.
+    stem, suffix = os.path.splitext(name.lower())
+    names.sort(key=lambda each: (each.lower().endswith(suffix), each))
     stems = {os.path.splitext(each)[0].lower(): each for each in names}
     close = [stems[each] for each in get_close_matches(stem, stems, n=1, cutoff=0.7)]
     return f": did you mean {os.path.join(folder, close[0])}?" if close else ""

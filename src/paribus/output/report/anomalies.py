@@ -312,4 +312,6 @@ def _plain_value(value: Any, limits: Limits) -> str:
         return "missing"
     if isinstance(value, float | np.floating):
         return f"{value:,.6g}"
-    return plain(value, limits.cell)
+    # A time as people write it, as everywhere else on the page.
+    text = str(value).replace("T", " ", 1) if isinstance(value, np.datetime64) else value
+    return plain(text, limits.cell)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paribus._common.statistics import weighted_quantiles
-from paribus._common.text import counted, listed, none_above, plain, score_text
+from paribus._common.text import counted, expected_text, listed, none_above, plain
 from paribus.output.results import MAX_FINDINGS, Results
 from paribus.tables.column import Kind
 from paribus.tables.row_store import ColumnSummary
@@ -126,7 +126,7 @@ def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence
         is_new=not results.rows.is_fitted,
         n_scored=n_scored,
         n_known=results.n_known,
-        expected=score_text(results.expected_false_alarms),
+        expected=expected_text(results.expected_false_alarms),
         compared_with=view.compared_with("row"),
         full_score=view.full_score,
         n_neighbors=n_neighbors,
