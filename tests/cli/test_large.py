@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -230,6 +231,25 @@ def test_a_full_disk_leaves_the_old_scores(
     assert err.splitlines()[-1] == f"paribus: cannot write '{tmp_path / name}': no space left on device"
     assert (tmp_path / name).read_text() == "old"
     assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("options", [["--out", "scores.csv"], []])
+def test_a_full_disk_of_stored_scores_names_the_file(
+    days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    """Tests that a failure while scores are kept for later is one sentence, and that nothing stays."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(streamed.ScoreRanks, "add", full)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    code, out, err = invoke("detect", days, *ROLES, *QUICK, *MEMORY, *options)
+    assert (code, out) == (2, "")
+    assert re.search(r"paribus: cannot write '.*(scores.csv|ranks)': no space left on device$", err.rstrip())
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.usefixtures("sampled")
