@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class QcadEngine:
-    """A fitted table of QCAD, ready to be asked about rows."""
+    """A fitted table of QCAD, ready to score rows."""
 
     def __init__(self, context: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], behavior: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], tie_order: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], multiplicities: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], feature_order: Annotated[NDArray[numpy.uint16], dict(shape=(None, None, None), order='C', device='cpu', writable=False)] | None = None, max_features: int = 0, min_samples_split: int = 10, n_quantiles: int = 100, scale_tails: bool = True) -> None: ...
 
@@ -21,12 +21,12 @@ class QcadEngine:
 
     def score(self, context: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], behavior: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], excluded: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], want_percentiles: bool = False, n_threads: int = 1, progress: object | None = None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))] | None]:
         """
-        Partial scores [row][feature]; the distances of the nearest and the farthest neighbour [row][2]; and percentiles [row][feature][quantile] if wanted.
+        Partial scores [row][feature]; the distances of the nearest and the farthest neighbor [row][2]; and percentiles [row][feature][quantile] if wanted.
         """
 
     def explain(self, context: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], behavior: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], excluded: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
         """
-        Partial scores [row][feature]; percentiles [row][feature][quantile]; how much each neighbour counts [row][feature][k], 1 in all; fitted rows [row][k], nearest first, and their distances.
+        Partial scores [row][feature]; percentiles [row][feature][quantile]; the weight of each neighbor [row][feature][k], which sum to 1; fitted rows [row][k], nearest first, and their distances.
         """
 
     def neighbors(self, context: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], excluded: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))]]:
@@ -70,7 +70,7 @@ class FeatureTable:
     def __init__(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def kinds(self) -> FeatureKinds:
-        """What forests have to know about the features later."""
+        """The kinds of features and the bins of categories, which forests need."""
 
 class Samples:
     """The samples of pairs of trees, which have no row in common."""
@@ -102,9 +102,7 @@ class Target:
         """By row; NaN where it is missing."""
 
     def centers(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
-        """
-        What the trend expects of rows; of fitted ones as if they had not been seen.
-        """
+        """The predictions of the trend for rows; out of sample for fitted ones."""
 
 class Forest:
     """A forest over all rows of a table, for one target."""
@@ -117,7 +115,7 @@ class Forest:
 
     def class_shares(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], strength: float, n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """
-        How common each class is in the leaves of rows, [row][class], and last how much a prior of that strength counts.
+        How common each class is in the leaves of rows, [row][class], and last the weight of a prior of that strength.
         """
 
     def packed(self) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]:
@@ -128,12 +126,12 @@ class Forest:
 
     def hold(self, n_threads: int = 1) -> None:
         """
-        Keeps the form that rows go down fast, for who asks again and again about few rows.
+        Keeps the unpacked form, which is faster for repeated calls with few rows.
         """
 
     def set_second_target(self, values: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
-        Something else that is known of the fitted rows, whose mean in the leaves of a row is wanted.
+        Sets a second target of the fitted rows, whose mean over the leaves of a row can be queried.
         """
 
     def deviations(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
@@ -149,12 +147,12 @@ class Forest:
 
     def atoms(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """
-        Values that represent each row's distribution, all alike: one of each tree asked.
+        Values that represent each row's distribution, with equal weights: one of each tree used.
         """
 
     def weights(self, row: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], fitted: int) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """
-        How much each fitted row counts in the distribution of one row, 1 in all.
+        The weight of each fitted row in the distribution of one row; they sum to 1.
         """
 
 def splice_forests(older: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_dropped: int, newer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
@@ -190,7 +188,7 @@ def column_quantiles(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float
 
 def reference_rows(features: Sequence[Sequence[tuple[Forest, float]]], fitted_rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ranges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_reference: int, n_threads: int = 1) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
     """
-    The fitted rows that share most leaves with rows, nearest first, -1 where there are fewer; their distances; and how much each counts, [row][feature][reference row]. A feature is a list of forests and their shares.
+    The fitted rows that share most leaves with rows, nearest first, -1 where there are fewer; their distances; and their weights, [row][feature][reference row]. A feature is a list of forests and their shares.
     """
 
 def column_surprises(atoms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], scale: float, values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], is_own: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:

@@ -39,7 +39,7 @@ Output<T, Dimensions> new_array(const std::array<std::size_t, Dimensions> &shape
     return Output<T, Dimensions>(data, Dimensions, shape.data(), owner);
 }
 
-// Lets Python handle signals, and tells whoever wants to know how far the work has come.
+// Lets Python handle signals, and reports progress.
 inline paribus::Tick python_tick(const nb::object &progress) {
     return [&progress](std::size_t n_done) {
         const nb::gil_scoped_acquire gil;

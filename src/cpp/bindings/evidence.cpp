@@ -60,7 +60,7 @@ private:
 
 using View = std::tuple<const Forest *, std::optional<Input<double, 1>>, double, double, double>;
 
-/// The forests of views in the form that suits the rows, which takes a while if they have to be unpacked.
+/// The forests of views in the form that suits the rows; unpacking them takes a while.
 std::vector<std::shared_ptr<const paribus::LeafFinder>> get_forests(
     const std::vector<View> &views, const paribus::AskedRows &asked, std::size_t n_threads,
     std::vector<paribus::SmoothView> &smooth) {
@@ -201,7 +201,7 @@ void add_evidence(nb::module_ &m) {
     m.def("reference_rows", &reference_rows, "features"_a, "fitted_rows"_a, "ranges"_a, "rows"_a, "fitted"_a,
           "n_reference"_a, "n_threads"_a = 1,
           "The fitted rows that share most leaves with rows, nearest first, -1 where there are fewer; their distances; "
-          "and how much each counts, [row][feature][reference row]. A feature is a list of forests and their shares.");
+          "and their weights, [row][feature][reference row]. A feature is a list of forests and their shares.");
 
     m.def(
         "column_surprises",

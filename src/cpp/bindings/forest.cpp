@@ -177,14 +177,14 @@ void add_forests(nb::module_ &m) {
              "kinds"_a, "samples"_a, "target"_a, "packed"_a)
         .def("class_shares", &Forest::class_shares, "rows"_a, "fitted"_a, "strength"_a, "n_threads"_a = 1,
              "progress"_a = nb::none(),
-             "How common each class is in the leaves of rows, [row][class], and last how much a prior of that strength "
-             "counts.")
+             "How common each class is in the leaves of rows, [row][class], and last the weight of a prior of that "
+             "strength.")
         .def("packed", &Forest::packed, "The forest as bytes.")
         .def("release", &Forest::release, "Keeps the packed form only.")
         .def("hold", &Forest::hold, "n_threads"_a = 1,
-             "Keeps the form that rows go down fast, for who asks again and again about few rows.")
+             "Keeps the unpacked form, which is faster for repeated calls with few rows.")
         .def("set_second_target", &Forest::set_second_target, "values"_a,
-             "Something else that is known of the fitted rows, whose mean in the leaves of a row is wanted.")
+             "Sets a second target of the fitted rows, whose mean over the leaves of a row can be queried.")
         .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "The mean absolute deviation of the target in each row's distribution.")
         .def("surprises", &Forest::surprises, "rows"_a, "fitted"_a, "values"_a, "width"_a, "least_deviation"_a,
@@ -193,9 +193,9 @@ void add_forests(nb::module_ &m) {
         .def("quantiles", &Forest::quantiles, "rows"_a, "fitted"_a, "n"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
              "The quantiles of each row's distribution at the middles of n equal shares: [row][n].")
         .def("atoms", &Forest::atoms, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),
-             "Values that represent each row's distribution, all alike: one of each tree asked.")
+             "Values that represent each row's distribution, with equal weights: one of each tree used.")
         .def("weights", &Forest::weights, "row"_a, "fitted"_a,
-             "How much each fitted row counts in the distribution of one row, 1 in all.");
+             "The weight of each fitted row in the distribution of one row; they sum to 1.");
 
     m.def(
         "splice_forests",

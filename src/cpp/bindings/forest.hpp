@@ -12,7 +12,7 @@
 
 namespace bindings {
 
-/// A forest, packed; and as it was grown, until that is released.
+/// A packed forest; and its unpacked form, until that is released.
 class Forest {
 public:
     Forest(const FeatureTable &table, const Samples &samples, const Target &target,
@@ -27,7 +27,7 @@ public:
     void release() { grown_.reset(); }
     void hold(std::size_t n_threads);
 
-    /// From now on the packed form is used, which knows the second target.
+    /// From now on the packed form is used, which has the second target.
     void set_second_target(const Input<std::uint8_t, 1> &values);
 
     /// The forest in the form that suits the rows.

@@ -27,7 +27,7 @@ public:
                  context.data(), behavior.shape(0), behavior.data()),
           index_(table_.n_rows(), columns(table_)) {
         const std::size_t k = multiplicities.shape(0);
-        require(k >= 1 && k <= 65535 && k <= table_.n_rows(), "1 to 65,535 neighbours, and no more than rows");
+        require(k >= 1 && k <= 65535 && k <= table_.n_rows(), "1 to 65,535 neighbors, and no more than rows");
         require(multiplicities.shape(1) >= 1 && multiplicities.shape(1) <= 10000, "1 to 10,000 trees");
         for (std::size_t i = 0; i < multiplicities.size(); ++i) {
             require(multiplicities.data()[i] <= paribus::max_multiplicity, "a multiplicity above 31");
@@ -184,7 +184,7 @@ private:
         require(rows.shape(0) == context.shape(0), "one fitted row, or -1, for each row");
         for (std::size_t i = 0; i < rows.shape(0); ++i) {
             require(rows.data()[i] < static_cast<std::int64_t>(table_.n_rows()), "an unknown fitted row");
-            require(rows.data()[i] < 0 || parameters_.n_neighbors < table_.n_rows(), "fewer others than neighbours");
+            require(rows.data()[i] < 0 || parameters_.n_neighbors < table_.n_rows(), "fewer others than neighbors");
         }
     }
 
@@ -202,7 +202,7 @@ private:
 }  // namespace
 
 void add_qcad(nb::module_ &m) {
-    nb::class_<QcadEngine>(m, "QcadEngine", "A fitted table of QCAD, ready to be asked about rows.")
+    nb::class_<QcadEngine>(m, "QcadEngine", "A fitted table of QCAD, ready to score rows.")
         .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &, const Input<double, 2> &,
                       const Input<std::uint32_t, 1> &, const Input<std::uint8_t, 2> &,
                       const std::optional<Input<std::uint16_t, 3>> &, std::size_t, std::uint32_t, std::size_t, bool>(),
@@ -214,12 +214,12 @@ void add_qcad(nb::module_ &m) {
              "broken), or -1.")
         .def("score", &QcadEngine::score, "context"_a, "behavior"_a, "excluded"_a, "want_percentiles"_a = false,
              "n_threads"_a = 1, "progress"_a = nb::none(),
-             "Partial scores [row][feature]; the distances of the nearest and the farthest neighbour [row][2]; and "
+             "Partial scores [row][feature]; the distances of the nearest and the farthest neighbor [row][2]; and "
              "percentiles [row][feature][quantile] if wanted.")
         .def("explain", &QcadEngine::explain, "context"_a, "behavior"_a, "excluded"_a, "n_threads"_a = 1,
              "progress"_a = nb::none(),
-             "Partial scores [row][feature]; percentiles [row][feature][quantile]; how much each neighbour counts "
-             "[row][feature][k], 1 in all; fitted rows [row][k], nearest first, and their distances.")
+             "Partial scores [row][feature]; percentiles [row][feature][quantile]; the weight of each neighbor "
+             "[row][feature][k], which sum to 1; fitted rows [row][k], nearest first, and their distances.")
         .def("neighbors", &QcadEngine::neighbors, "context"_a, "excluded"_a, "n_threads"_a = 1,
              "progress"_a = nb::none(), "Fitted rows, nearest first, and their distances.");
 }

@@ -168,7 +168,7 @@ void add_tables(nb::module_ &m) {
 
     nb::class_<FeatureTable>(m, "FeatureTable", "A table that forests grow over: [row][feature].")
         .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &>(), "rows"_a, "categorical"_a)
-        .def("kinds", &FeatureTable::feature_kinds, "What forests have to know about the features later.");
+        .def("kinds", &FeatureTable::feature_kinds, "The kinds of features and the bins of categories, which forests need.");
 
     nb::class_<Samples>(m, "Samples", "The samples of pairs of trees, which have no row in common.")
         .def(nb::init<const Input<std::uint8_t, 1> &, const std::optional<Input<std::int64_t, 1>> &, std::size_t,
@@ -189,7 +189,7 @@ void add_tables(nb::module_ &m) {
              "class_of_code"_a)
         .def("values", &Target::values, "By row; NaN where it is missing.")
         .def("centers", &Target::centers, "rows"_a, "fitted"_a,
-             "What the trend expects of rows; of fitted ones as if they had not been seen.");
+             "The predictions of the trend for rows; out of sample for fitted ones.");
 }
 
 }  // namespace bindings

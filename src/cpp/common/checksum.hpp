@@ -6,8 +6,8 @@
 
 namespace paribus {
 
-/// A checksum of bytes, the same on every machine: finds damage, at several gigabytes per second. It is no protection
-/// against somebody who changes a file on purpose.
+/// A checksum of bytes, the same on every machine: finds damage, at several gigabytes per second. It does not protect
+/// against deliberate changes.
 inline std::uint64_t checksum(const std::uint8_t *data, std::size_t size) {
     constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u;
     // Four chains side by side, since each waits for its last product.

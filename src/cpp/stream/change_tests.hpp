@@ -8,7 +8,7 @@ namespace paribus {
 /// Tests of columns of levels for changes: see `stream/change.py`, which owns the arrays. All are updated in place.
 struct ChangeTests {
     std::size_t n_columns, n_cells, n_groups, n_bets, n_bins, n_places, n_recent;
-    /// By column: every how many rows it is looked at; 0 for never.
+    /// By column: the step between rows that are tested; 0 if it is not tested.
     const std::int64_t *strides;
     /// By group: its share of the wealth.
     const double *shares;
@@ -30,9 +30,9 @@ struct ChangeTests {
     /// By column.
     std::uint8_t *is_over;
 
-    /// Looks at rows, one after the other.
+    /// Tests rows, one after the other.
     ///
-    /// @param n_before  rows that were looked at before
+    /// @param n_before  rows that were tested before
     /// @param levels    [row][column], between 0 and 1; NaN for none
     /// @param cells     [row]
     /// @param groups    [row][n_active]: the groups of the row; a negative number for none
