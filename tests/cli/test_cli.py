@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
-import inspect
 import io
 import json
 import os
 import re
-import resource
 import shlex
 import sqlite3
 import subprocess
@@ -20,16 +18,12 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-import typer.main
 
 from paribus import QCAD, ConditionalSurprise, datasets, load
-from paribus.cli import app as cli
-from paribus.cli import options
 from paribus.cli.printing import print_json
 from paribus.detectors.base import ContextualDetector
 from paribus.output.tables import BEHAVIOR_HEADINGS
 from tests.support.running import (
-    COMMAND,
     QUICK,
     QUICK_OPTIONS,
     ROLES,
@@ -45,69 +39,6 @@ from tests.support.running import (
 def suggestion(out: str) -> str:
     """The command that the list of columns ends with."""
     return next(line for line in out.splitlines() if line.startswith("  paribus detect "))
-
-
-def cpu_seconds(command: list[str], n_runs: int = 2) -> float:
-    """The processor time of a command, which unlike the time on the clock does not depend on other processes."""
-    found = []
-    for _ in range(n_runs):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(found)
-
-
-def test_help_is_quick() -> None:
-    """Tests that the help takes little longer than loading typer, far below 0.3 s, and that it loads nothing heavy."""
-    bare = cpu_seconds([sys.executable, "-c", "import typer, typer.core, typer.main"])
-    assert cpu_seconds([COMMAND, "--help"]) < 2 * bare + 0.05
-    code = """
-import sys
-from paribus.__main__ import main
-sys.argv = ["paribus", "--help"]
-try:
-    main()
-except SystemExit:
-    print(*{"numpy", "sklearn", "scipy", "narwhals", "duckdb", "joblib", "rich", "jinja2"} & set(sys.modules))
-"""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "Usage: " in result.stdout
-    assert result.stdout.splitlines()[-1] == ""
-
-
-def test_help_names_the_commands(tmp_path: Path) -> None:
-    """Tests that the help lists all commands, that it is shown if no command is typed, and that it has no markup."""
-    result = run("--help", cwd=tmp_path)
-    for command in ("detect", "explain", "fit", "score", "demo", "datasets", "bench"):
-        assert command in result.stdout
-    assert "\\b" not in result.stdout
-    assert invoke() == (0, result.stdout, "")
-
-
-def test_every_option_is_explained() -> None:
-    """Tests that each option of each command has a help text, and each parameter of the detectors an option."""
-    for command in typer.main.get_command(cli.app).commands.values():  # type: ignore[attr-defined]
-        assert command.help
-        for parameter in command.params:
-            assert parameter.help, f"{command.name} {parameter.name}"
-    detectors = {**inspect.signature(QCAD).parameters, **inspect.signature(ConditionalSurprise).parameters}
-    # --missing names the spelling of missing values in files.
-    ours = {"missing" if name == "judge_missing" else name for name in inspect.signature(options.parameters).parameters}
-    assert ours - {"method"} == set(detectors) - {"contextual", "behavioral", "categorical", "progress"}
-    assert options.parameters() == {"method": "surprise", "n_jobs": -1}
-
-
-def test_defaults_in_the_help_are_those_of_the_detectors() -> None:
-    """Tests that the defaults in the help texts are the defaults of the detectors."""
-    command = typer.main.get_command(cli.app).commands["detect"]  # type: ignore[attr-defined]
-    help_of = {parameter.name: parameter.help for parameter in command.params}
-    for name in ("n_trees", "max_features", "false_alarms", "min_samples_leaf", "max_samples"):
-        default = inspect.signature(ConditionalSurprise).parameters[name].default
-        assert f"[default: {default:g};" in help_of[name]
-    for name, words in (("n_trees", "qcad: "), ("clip", "[qcad only; default: ")):
-        default = inspect.signature(QCAD).parameters[name].default
-        assert f"{words}{default:g}]" in help_of[name]
 
 
 @pytest.mark.parametrize("method", ["surprise", "qcad"])
@@ -499,42 +430,6 @@ def test_scores_depend_on_the_options(days: Path, tmp_path: Path) -> None:
     table = {name: values[:300] for name, values in datasets.load("weather").table.items()}
     detector = QCAD(["month", "elevation", "zone"], ["temperature", "rain", "wind"], **given).fit(table)
     assert json.loads(out)["top"][0]["score"] == np.nanmax(detector.anomaly_scores_)
-
-
-def test_the_list_of_data_sets_in_a_pipe_is_plain(tmp_path: Path) -> None:
-    """Tests that a pipe gets one line per data set, with tabs between the values."""
-    lines = [line.split("\t") for line in run("datasets", cwd=tmp_path).stdout.splitlines()]
-    assert lines[0] == ["name", "rows", "context", "behavior", "anomalies", "description"]
-    assert [line[0] for line in lines[1:]] == datasets.names()
-    assert ["Abalone", "4177", "4", "5", "100"] in [line[:5] for line in lines]
-    assert ["football", "532", "6", "2", ""] in [line[:5] for line in lines]
-
-
-def test_the_list_of_data_sets_fits_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Tests that the table on a terminal is not too wide, and that names and numbers are not cut off."""
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("TERM", "dumb")
-    cli.datasets()
-    lines = capsys.readouterr().out.splitlines()
-    assert max(len(line) for line in lines) <= 80
-    assert "\t" not in "".join(lines)
-    words = {word for line in lines for word in line.split()}
-    assert set(datasets.names()) <= words
-    assert "19000" in words
-
-
-def test_public_names_are_found_when_needed() -> None:
-    """Tests that the package has its public names, although it imports them lazily, and no others."""
-    import paribus
-
-    assert {"QCAD", "ConditionalSurprise", "gower_neighbors", "load", "__version__"} <= set(dir(paribus))
-    assert paribus.QCAD.__module__ == "paribus.detectors.qcad"
-    assert paribus.__version__.count(".") >= 2
-    with pytest.raises(AttributeError, match="module 'paribus' has no attribute 'QCDA'"):
-        _ = paribus.QCDA  # type: ignore[attr-defined]
 
 
 def test_gzip_through_a_pipe(days: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -22,9 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
-import paribus.pictures.matplotlib
-from paribus import QCAD, datasets, suggest_context
-from paribus.pictures.catalog import PICTURES, Picture
+from paribus import QCAD, datasets
 from paribus.pictures.geometry import bean_window
 from paribus.pictures.matplotlib import (
     BeanplotDisplay,
@@ -466,47 +462,3 @@ def test_ticks_of_time_are_whole() -> None:
     for unit, reach in ((24 * hour, 10 * 24 * hour), (hour, 20 * hour), (hour / 60, hour)):
         ticks = locator.tick_values(5_123_456_789, 5_123_456_789 + reach)
         assert all(tick % unit == 0 for tick in ticks)
-
-
-def test_without_matplotlib_the_extra_is_named() -> None:
-    """Tests that explanations work without matplotlib, and that pictures raise an error that says what to install."""
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from paribus import QCAD\n"
-        "explanation = QCAD(['x'], ['y'], n_trees=2).fit({'x': [1.0, 2.0, 3.0], 'y': [1.0, 2.0, 4.0]}).explain(0)\n"
-        "print(len(str(explanation)) > 20)\n"
-        "try:\n    explanation.plot()\nexcept ImportError as error:\n    print(error)\n"
-    )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.splitlines() == ["True", "pictures need matplotlib: pip install 'paribus[plot]'"]
-
-
-@for_both
-@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: picture.name)
-def test_each_entry_of_the_catalog_has_a_display(make: DetectorClass, picture: Picture) -> None:
-    """Tests that each listed picture has a display class with the constructor for what it shows, which draws it."""
-    display = getattr(paribus.pictures.matplotlib, picture.display)
-    assert picture.display in paribus.pictures.matplotlib.__all__
-    assert hasattr(display, "from_explanation") == (picture.about == "row")
-    assert hasattr(display, "from_estimator") == (picture.about == "table")
-    if picture.about == "advice":
-        assert suggest_context(datasets.load("weather").table).plot().figure_.axes
-        return
-    detector = fitted(fit_weather, make)
-    if picture.about == "stream":
-        # Streams are drawn in tests/stream.
-        assert hasattr(display, "from_monitor")
-        return
-    if picture.about == "row":
-        drawn = display.from_explanation(detector.explain(137))
-    elif picture.name == "quantile-curves":
-        drawn = display.from_estimator(detector, "rain", "zone")
-    else:
-        drawn = display.from_estimator(detector)
-    assert drawn.figure_.axes
-
-
-def test_the_catalog_lists_every_display_once() -> None:
-    """Tests that no display is missing from the list of pictures, and that names are unique."""
-    assert sorted(picture.display for picture in PICTURES) == sorted(paribus.pictures.matplotlib.__all__)
-    assert len({picture.name for picture in PICTURES}) == len(PICTURES)

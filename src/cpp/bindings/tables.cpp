@@ -168,7 +168,8 @@ void add_tables(nb::module_ &m) {
 
     nb::class_<FeatureTable>(m, "FeatureTable", "A table that forests grow over: [row][feature].")
         .def(nb::init<const Input<double, 2> &, const Input<std::uint8_t, 1> &>(), "rows"_a, "categorical"_a)
-        .def("kinds", &FeatureTable::feature_kinds, "The kinds of features and the bins of categories, which forests need.");
+        .def("kinds", &FeatureTable::feature_kinds,
+             "The kinds of features and the bins of categories, which forests need.");
 
     nb::class_<Samples>(m, "Samples", "The samples of pairs of trees, which have no row in common.")
         .def(nb::init<const Input<std::uint8_t, 1> &, const std::optional<Input<std::int64_t, 1>> &, std::size_t,
