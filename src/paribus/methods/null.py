@@ -59,12 +59,9 @@ class ScoreNull:
         n_strange = _count_strange(descending)
         ordinary = descending[n_strange:]
         n = len(ordinary)
-        levels = list(BODY)
-        lowest = max(MIN_ROWS / n, END if n_strange else 0.0)
-        while levels[-1] * STEP >= lowest:
-            levels.append(levels[-1] * STEP)
-        evidence, knots = -np.log(np.array(levels)), _quantiles(ordinary, np.array(levels))
-        scale = _slope(knots, evidence, N_BEFORE)
+        levels = levels_down_to(max(MIN_ROWS / n, END if n_strange else 0.0))
+        evidence, knots = -np.log(levels), quantiles(ordinary, levels)
+        scale = slope_of_tail(knots, evidence)
         distinct, first = np.unique(knots, return_index=True)
         return cls(distinct, evidence[first], scale)
 
@@ -81,23 +78,31 @@ def _count_strange(descending: Floats) -> int:
     """The number of rows with a far higher score than ordinary rows would have."""
     n_strange = 0
     for _ in range(N_ROUNDS):
-        ordinary = descending[n_strange:]
-        n = len(ordinary)
-        level = max(FAR, MIN_EXPECTED / n)
-        body = np.array([each for each in BODY if each <= 0.7])
-        places = _quantiles(ordinary, body)
-        if places[-1] <= places[0] or level >= body[-1]:
-            # Nearly all scores are equal: there is no scale for what is extreme.
-            return 0
-        slope = TOLERANCE * (places[-1] - places[0]) / np.log(body[0] / body[-1])
-        far = float(places[-1] + slope * np.log(body[-1] / level))
-        expected = level * n
-        excess = float((descending > far).sum()) - expected
-        found = int(excess) if excess > 3.0 * np.sqrt(expected) + 1.0 else 0
+        found = excess_beyond(descending, n_strange)
         if found == n_strange:
             break
-        n_strange = min(found, len(descending) // 2)
+        n_strange = found
     return max(n_strange, _count_beyond_gap(descending))
+
+
+def excess_beyond(descending: Floats, n_strange: int) -> int:
+    """The number of rows with higher scores than the body of the distribution explains, beyond chance; at most half.
+
+    `n_strange` of the highest scores are left out of the body.
+    """
+    ordinary = descending[n_strange:]
+    n = len(ordinary)
+    level = max(FAR, MIN_EXPECTED / n)
+    body = np.array([each for each in BODY if each <= 0.7])
+    places = quantiles(ordinary, body)
+    if places[-1] <= places[0] or level >= body[-1]:
+        # Scores that are nearly all alike: there is no scale to say what is far.
+        return 0
+    slope = TOLERANCE * (places[-1] - places[0]) / np.log(body[0] / body[-1])
+    far = float(places[-1] + slope * np.log(body[-1] / level))
+    expected = level * n
+    excess = float((descending > far).sum()) - expected
+    return min(int(excess), len(descending) // 2) if excess > 3.0 * np.sqrt(expected) + 1.0 else 0
 
 
 def _count_beyond_gap(descending: Floats) -> int:
@@ -108,7 +113,7 @@ def _count_beyond_gap(descending: Floats) -> int:
     (0, 15)
     """
     n = len(descending)
-    places = _quantiles(descending, np.array([0.7, 0.25]))
+    places = quantiles(descending, np.array([0.7, 0.25]))
     slope = float(places[1] - places[0]) / np.log(0.7 / 0.25)
     n_highest = int(MAX_BEYOND_GAP * n)
     highest = descending[: n_highest + 1]
@@ -120,14 +125,23 @@ def _count_beyond_gap(descending: Floats) -> int:
     return int(found[-1]) + 1 if len(found) else 0
 
 
-def _quantiles(descending: Floats, levels: Floats) -> Floats:
+def levels_down_to(lowest: float) -> Floats:
+    """The tail probabilities at which a distribution is read off, descending: those of the body, and some beyond."""
+    levels = list(BODY)
+    while levels[-1] * STEP >= lowest:
+        levels.append(levels[-1] * STEP)
+    return np.array(levels)
+
+
+def quantiles(descending: Floats, levels: Floats) -> Floats:
+    """The scores with these tail probabilities."""
     n = len(descending)
     return descending[np.minimum((levels * n).astype(np.int64), n - 1)]
 
 
-def _slope(knots: Floats, evidence: Floats, n_before: int) -> float:
+def slope_of_tail(knots: Floats, evidence: Floats) -> float:
     """The growth of the score per nat at the end of the tail."""
-    first = max(0, len(knots) - 1 - n_before)
+    first = max(0, len(knots) - 1 - N_BEFORE)
     reach = float(evidence[-1] - evidence[first])
     # If all scores are equal, there is no scale: any higher one is extraordinary.
     return max(float(knots[-1] - knots[first]) / reach if reach > 0 else 0.0, 1e-9)

@@ -45,12 +45,20 @@ class TailMap:
 
     @classmethod
     def fit(
-        cls, values: Floats, limit: float, *, tail: float = 0.1, body: float = 0.5, far: float | None = None
+        cls,
+        values: Floats,
+        limit: float,
+        *,
+        tail: float = 0.1,
+        body: float = 0.5,
+        far: float | None = None,
+        max_growth: float = np.inf,
     ) -> TailMap:
         """Learns the map from the values of the fitted rows; missing ones are left out.
 
         `tail` is the tail probability at which the exponential tail begins, `body` the one from which its scale is
-        measured. If the tail is heavier from there to the probability `far`, the scale is the one measured there.
+        measured. If the tail is heavier from there to the probability `far`, the scale is the one measured there, but no
+        more than `max_growth` times that of the body.
 
         >>> values = np.random.default_rng(0).exponential(size=5000)
         >>> TailMap.fit(values, limit=8.5)(np.array([0.5, 1.0, 5.0, 50.0])).round(1)
@@ -64,7 +72,7 @@ class TailMap:
         # If half of the rows share one value, no scale can be estimated.
         scale = (start - middle) / np.log(body / tail) if start > middle else 1.0
         if far is not None and far * n >= MIN_FAR_ROWS:
-            scale = max(scale, (descending[int(far * n)] - start) / np.log(tail / far))
+            scale = max(scale, min((descending[int(far * n)] - start) / np.log(tail / far), max_growth * scale))
         distinct, first = np.unique(knots, return_index=True)
         return cls(distinct, -np.log(levels[first]), float(np.clip(scale, MIN_SCALE, MAX_SCALE)), limit)
 

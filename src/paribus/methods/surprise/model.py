@@ -16,13 +16,14 @@ from paribus._common.workers import Workers
 from paribus._core import FeatureTable, RowIndex, reference_rows
 from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.categories import CategoricalColumn, Categories
+from paribus.methods.surprise.cells import CellEvidence
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
 from paribus.methods.surprise.mixture import ConditionalColumn, find_support
 from paribus.methods.surprise.renewal import CombinedSamples, check_bins
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.tasks import ColumnTask, FitData, fit_column, make_column
-from paribus.methods.surprise.verdict import CellEvidence, Verdict
+from paribus.methods.surprise.verdict import Verdict
 from paribus.methods.surprise.views import Addition, Asked, ForestSettings, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable, RowNumbers
 from paribus.tables.row_hash import row_keys

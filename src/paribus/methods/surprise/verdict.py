@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +13,8 @@ from paribus._common.arrays import Floats
 from paribus.methods.interface import KIND_NAMES
 from paribus.methods.null import ScoreNull
 from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.surprise.cells import CellEvidence
+from paribus.methods.surprise.contamination import fit_contaminated
 
 WHOLE, COMBINATION, VALUE = KIND_NAMES
 
@@ -23,8 +23,6 @@ CAP, BEYOND_CAP = 3.0, 0.05
 # Rows that are enough to learn how common each kind is.
 MAX_ROWS_FOR_SHARES = 50_000
 N_ROUNDS = 60
-# Rows that are judged at a time.
-BLOCK_SIZE = 65_536
 # Before the table has a say: the share of rows of each kind, as if so many rows had been seen, ...
 PRIOR_SHARE, PRIOR_ROWS = 0.01, 50.0
 # No kind is taken to be rarer than this.
@@ -35,6 +33,8 @@ MIN_RATE, MAX_RATE = 0.03, 0.6
 # Tails are looked at up to this probability: those of skewed or heavy-tailed columns are heavy. That of surprises, and
 # that of their mean with the evidence.
 FAR, FAR_OF_MEAN = 0.02, 0.05
+# Sums have longer tails where rows are hard to predict in several columns at once; no longer than by this factor.
+FAR_OF_SUM, MAX_GROWTH = 0.01, 1.25
 # One value alone is believed up to this many times what so many rows can confirm.
 VALUE_LIMIT = 1.2
 # Cells with less evidence, in nats, are not what is strange about a row.
@@ -44,41 +44,6 @@ STRANGE = float(np.log(200.0))
 # Where a larger share of the rows have the same evidence, there is no scale to read off.
 MAX_TIE = 0.1
 NATS_PER_DIGIT = float(np.log(10.0))
-
-
-@dataclass(frozen=True)
-class CellEvidence:
-    """What is known of each cell of some rows: [row][behavioral feature], NaN where a value is missing."""
-
-    given_context: Floats
-    """Calibrated evidence: minus the logarithm of the probability of a value at most as dense."""
-    given_all: Floats
-    """The same given the context and the other behavioral features; the same array if there is one feature."""
-    surprise_given_context: Floats
-    """Minus the logarithm of the density, above the usual."""
-    surprise_given_all: Floats
-    gross: Floats
-    """The evidence of a value beyond anything that its column has, whatever the context; 0 of all others."""
-
-    @property
-    def both(self) -> Floats:
-        """The mean of the evidence given the context and given all."""
-        return np.asarray((self.given_context + self.given_all) / 2.0)
-
-    def blocks(self) -> Iterator[CellEvidence]:
-        """The same, some rows at a time, so that what is computed from them takes little memory."""
-        for begin in range(0, max(len(self.given_context), 1), BLOCK_SIZE):
-            yield self.take(slice(begin, begin + BLOCK_SIZE))
-
-    def take(self, rows: Any) -> CellEvidence:
-        """The same for some of the rows."""
-        return CellEvidence(
-            self.given_context[rows],
-            self.given_all[rows],
-            self.surprise_given_context[rows],
-            self.surprise_given_all[rows],
-            self.gross[rows],
-        )
 
 
 @dataclass(frozen=True)
@@ -156,33 +121,47 @@ class Verdict:
         `spread` are the same cells if some are categories, whose evidence has steps, spread evenly between these.
         Single values are learned from them, and rows if too many have the same evidence.
         """
-        n_rows, n_features = cells.given_context.shape
-        limit = float(np.log(n_rows))
         # Enough rows for the maps and shares; all of them tell what a score is worth.
         some = slice(MAX_ROWS_FOR_SHARES)
         if spread is not None and _largest_tie(cells.take(some)) > MAX_TIE:
             cells = spread
-        sample = cells.take(some)
-        singles = sample if spread is None else spread.take(some)
+        singles = (cells if spread is None else spread).take(some)
+        n_rows, n_features = cells.given_context.shape
+        limit = float(np.log(n_rows))
+        value_maps = {} if n_features == 1 else _fit_value_maps(singles, VALUE_LIMIT * limit)
+        has_values = ~np.isnan(cells.given_context).all(axis=1)
+        if n_features > 1:
+            # Sums are taken to have the tail that their bodies let expect: what lies beyond may be many anomalies.
+            learned = cls._learn(cells.take(some), value_maps, limit, follows_tail=False)
+            known = cells.take(np.flatnonzero(has_values)[some])
+            null = fit_contaminated(learned.log_odds, known, learned.log_odds(known))
+            if null is not None:
+                return replace(learned, null=null)
+        learned = cls._learn(cells.take(some), value_maps, limit, follows_tail=True)
+        return replace(learned, null=ScoreNull.fit(learned.log_odds(cells)[has_values]))
+
+    @classmethod
+    def _learn(
+        cls, cells: CellEvidence, value_maps: dict[str, tuple[ValueMap, ...]], limit: float, *, follows_tail: bool
+    ) -> Verdict:
+        """Learns what sums are worth, and how common each kind is. There is no null distribution yet."""
         fills: dict[str, Floats] = {}
         sum_maps: dict[str, TailMap] = {}
-        for name, values in _sums(sample).items():
+        for name, values in _sums(cells).items():
             with warnings.catch_warnings():
                 # A column without values in the sample has no median.
                 warnings.simplefilter("ignore", RuntimeWarning)
                 fills[name] = np.nan_to_num(np.nanmedian(values, axis=0))
             sums = _total(values, fills[name])
-            if n_features > 1:
-                sum_maps[name] = TailMap.fit(sums, 2.0 * limit)
-            else:
+            if not value_maps:
                 sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=FAR)
-        value_maps = {} if n_features == 1 else _fit_value_maps(singles, VALUE_LIMIT * limit)
+            elif follows_tail:
+                sum_maps[name] = TailMap.fit(sums, 2.0 * limit, far=FAR_OF_SUM, max_growth=MAX_GROWTH)
+            else:
+                sum_maps[name] = TailMap.fit(sums, 2.0 * limit)
         kinds = [kind for kind in KINDS if kind.statistic in sum_maps or value_maps]
-        shares, rates = _learn_shares(_evidence_of_kinds(sample, kinds, sum_maps, value_maps, fills))
-        undecided = cls(sum_maps, value_maps, fills, shares, rates, ScoreNull(np.zeros(1), np.zeros(1), 1.0))
-        odds = np.concatenate([undecided._log_odds(block)[0] for block in cells.blocks()])
-        has_values = ~np.isnan(cells.given_context).all(axis=1)
-        return cls(sum_maps, value_maps, fills, shares, rates, ScoreNull.fit(odds[has_values]))
+        shares, rates = _learn_shares(_evidence_of_kinds(cells, kinds, sum_maps, value_maps, fills))
+        return cls(sum_maps, value_maps, fills, shares, rates, ScoreNull(np.zeros(1), np.zeros(1), 1.0))
 
     @property
     def _kinds(self) -> list[Kind]:
@@ -193,34 +172,31 @@ class Verdict:
         found = [self._judge_block(block) for block in cells.blocks()]
         return Judgement(np.concatenate([each.parts for each in found]), np.concatenate([each.kinds for each in found]))
 
+    def log_odds(self, cells: CellEvidence) -> Floats:
+        """The log odds of rows against being ordinary."""
+        return np.concatenate([self._weigh(block)[0] for block in cells.blocks()])
+
     def _judge_block(self, cells: CellEvidence) -> Judgement:
-        log_odds, beliefs, contributions = self._log_odds(cells)
-        kinds = self._kinds
+        log_odds, beliefs, found = self._weigh(cells)
         # A score is minus the decimal logarithm of the probability that an ordinary row is as strange.
         strange = (np.nan_to_num(cells.given_context) + np.nan_to_num(cells.given_all) > 0).any(axis=1)
         scores = np.where(strange, self.null(log_odds) / NATS_PER_DIGIT, 0.0)
         shares = np.zeros_like(cells.given_context)
-        for place in range(len(kinds)):
-            shares += beliefs[place][:, None] * contributions[place]
+        for kind, belief, evidence, rate in zip(self._kinds, beliefs, found, self.rates, strict=True):
+            shares += belief[:, None] * _cell_shares(kind, cells, evidence, rate)
         missing = np.isnan(cells.given_context)
         return Judgement(np.where(missing, np.nan, scores[:, None] * shares), _name_kinds(self, cells))
 
-    def _log_odds(self, cells: CellEvidence) -> tuple[Floats, Floats, list[Floats]]:
-        """The log odds against being ordinary, the share of each kind in them, and for each kind that of each cell."""
-        kinds = self._kinds
-        found = _evidence_of_kinds(cells, kinds, self.sum_maps, self.value_maps, self.fills)
+    def _weigh(self, cells: CellEvidence) -> tuple[Floats, Floats, list[Evidence]]:
+        """The log odds against being ordinary, the share of each kind in them, and the evidence of each kind."""
+        found = _evidence_of_kinds(cells, self._kinds, self.sum_maps, self.value_maps, self.fills)
         ratios = _log_ratios(found, self.rates) + np.log(self.shares[1:] / self.shares[0])[:, None]
         highest = ratios.max(axis=0)
         # Kind by kind, so that a row's odds do not depend on the rows around it.
         odds = np.zeros(len(highest))
         for ratio in ratios:
             odds += np.exp(ratio - highest)
-        beliefs = np.exp(ratios - highest) / odds
-        contributions = [
-            _cell_shares(kind, cells, evidence, rate)
-            for kind, evidence, rate in zip(kinds, found, self.rates, strict=True)
-        ]
-        return highest + np.log(odds), beliefs, contributions
+        return highest + np.log(odds), np.exp(ratios - highest) / odds, found
 
 
 def _largest_tie(cells: CellEvidence) -> float:
