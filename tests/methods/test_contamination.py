@@ -25,7 +25,7 @@ def scores_of(cells: CellEvidence) -> Floats:
 
 @pytest.mark.parametrize("share", [0.05, 0.1])
 def test_many_anomalous_rows_are_flagged(share: float) -> None:
-    """Tests that rows that are strange in all columns are mostly flagged, be they a tenth of the table, and few others."""
+    """Tests that most rows that are strange in all columns are flagged, up to a tenth of the table, and few others."""
     random = np.random.default_rng(1)
     is_wrong = np.arange(N_ROWS) < share * N_ROWS
     alone, together = random.exponential(size=(2, N_ROWS, N_FEATURES))

@@ -57,8 +57,8 @@ class TailMap:
         """Learns the map from the values of the fitted rows; missing ones are left out.
 
         `tail` is the tail probability at which the exponential tail begins, `body` the one from which its scale is
-        measured. If the tail is heavier from there to the probability `far`, the scale is the one measured there, but no
-        more than `max_growth` times that of the body.
+        measured. If the tail is heavier from there to the probability `far`, the scale is the one measured there, but
+        no more than `max_growth` times that of the body.
 
         >>> values = np.random.default_rng(0).exponential(size=5000)
         >>> TailMap.fit(values, limit=8.5)(np.array([0.5, 1.0, 5.0, 50.0])).round(1)

@@ -22,8 +22,8 @@ MIN_ROWS = 20
 # The search for the number of anomalies starts with too many of them: this share of the rows.
 MAX_SHARE = 0.3
 N_ROUNDS = 8
-# Where the tail of the ordinary rows is longer than that of recombined ones by more than this factor, cells depend on each
-# other, and recombined rows say nothing.
+# Where the tail of the ordinary rows is longer than that of recombined ones by more than this factor, cells depend on
+# each other, and recombined rows say nothing.
 MAX_DEPENDENCE = 1.2
 # Fewer anomalies than this share do not reach the body, and are told from a long tail of ordinary rows better there.
 MIN_SHARE = 0.03
