@@ -321,3 +321,23 @@ def test_a_name_is_a_better_id_than_the_number_of_the_row() -> None:
     assert suggest_context(table).id == "patient_id"
     assert suggest_context(table | {"label": [f"p{each}" for each in range(N)]}).id == "label"
     assert suggest_context({"rownames": table["rownames"], "value": table["value"]}).id == "rownames"
+
+
+def test_two_measurements_of_the_same_thing_are_judged() -> None:
+    """Tests that a length does not become context of what is nearly its copy, where a circumstance says a little."""
+    rng = np.random.default_rng(0)
+    sex = rng.integers(0, 2, N)
+    length = 0.8 * sex + rng.normal(size=N)
+    table = {"sex": np.array(["f", "m"])[sex], "length": length, "again": length + 0.05 * rng.normal(size=N)}
+    advice = suggest_context(table)
+    assert advice.contextual == ["sex"]
+    assert advice.behavioral == ("length", "again")
+
+
+def test_outcomes_are_judged_wherever_they_stand() -> None:
+    """Tests that without circumstances, a price in the first column does not become context of what follows it."""
+    rng = np.random.default_rng(0)
+    speed = rng.normal(size=N)
+    advice = suggest_context({"price": speed + 0.5 * rng.normal(size=N), "speed": speed, "watts": speed**2})
+    assert advice.contextual == ["speed"]
+    assert "price" in advice.behavioral

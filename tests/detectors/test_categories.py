@@ -92,7 +92,8 @@ def test_stated_probabilities_hold() -> None:
     actual = codes[:, None] == np.arange(stated.shape[1])
     for low, high in ((0.02, 0.1), (0.1, 0.3), (0.3, 0.7), (0.7, 1.0)):
         inside = (stated >= low) & (stated < high)
-        assert actual[inside].mean() == pytest.approx(stated[inside].mean(), abs=0.05)
+        # Of more than 1,000 values, shares vary by 0.012 and 0.03 by chance (two standard errors).
+        assert actual[inside].mean() == pytest.approx(stated[inside].mean(), abs=0.02 if high <= 0.1 else 0.04)
 
 
 def test_reordered_rows_give_the_same_scores() -> None:
