@@ -341,3 +341,14 @@ def test_outcomes_are_judged_wherever_they_stand() -> None:
     advice = suggest_context({"price": speed + 0.5 * rng.normal(size=N), "speed": speed, "watts": speed**2})
     assert advice.contextual == ["speed"]
     assert "price" in advice.behavioral
+
+
+def test_what_hardly_varies_does_not_decide() -> None:
+    """Tests that a fee that is nearly always the same is behavior, but neither measured nor the origin of a category."""
+    rng = np.random.default_rng(0)
+    vendor = rng.integers(1, 3, N)
+    table = {"vendor": vendor, "fare": vendor + rng.normal(size=N), "mta_tax": np.where(rng.random(N) < 0.002, 0, 0.5)}
+    advice = suggest_context(table)
+    assert advice.contextual == ["vendor"]
+    assert advice.behavioral == ("fare", "mta_tax")
+    assert advice.measured == ("fare",)

@@ -61,7 +61,8 @@ def is_cut_from(categories: npt.NDArray[Any], quantity: Floats) -> bool:
     values = quantity[known]
     ends = np.array([np.quantile(values[codes == code], [MAX_WRONG, 1 - MAX_WRONG]) for code in names.values()])
     ends = ends[np.argsort(ends[:, 0])]
-    if (ends[1:, 0] < ends[:-1, 1]).any():
+    rises = bool((np.diff(ends, axis=0) > 0).all())
+    if not rises or (ends[1:, 0] < ends[:-1, 1]).any():
         return False
     steps = np.diff(np.unique(values))
     return bool(np.median(ends[1:, 0] - ends[:-1, 1]) <= 2 * np.quantile(steps, USUAL_STEPS))

@@ -10,7 +10,7 @@ import numpy as np
 
 from paribus._common.arrays import Floats
 from paribus._common.text import counted, listed
-from paribus.advice.columns import ColumnLook, Nature, look_at_columns
+from paribus.advice.columns import MAX_FEW_VALUES, ColumnLook, Nature, look_at_columns
 from paribus.advice.gains import Gain, GainMeter
 from paribus.advice.promotion import Promotion, promote
 from paribus.advice.relations import are_nearly_equal, is_cut_from, is_other_scale
@@ -21,6 +21,8 @@ from paribus.tables.table import Columns, Table
 MAX_MEASURED, MAX_CANDIDATES, MAX_CONTEXT = 16, 16, 8
 # A column that is predicted with a smaller relative error is determined by its context: nothing is left to judge.
 DETERMINED = 0.06
+# A column in which one value has a larger share of the rows is nearly constant.
+NEARLY_CONSTANT = 0.95
 # With fewer rows, gains cannot be measured.
 MIN_ROWS = 20
 # If no more rows share the same categories, rows are hardly comparable.
@@ -156,8 +158,11 @@ def _measured(
 ) -> dict[str, Any]:
     for look in candidates[MAX_CANDIDATES:]:
         left_out[look.name] = f"only {MAX_CANDIDATES} columns are considered as context"
-    unmeasured = [look.name for look in behavior[MAX_MEASURED:]]
-    behavior, candidates = behavior[:MAX_MEASURED], candidates[:MAX_CANDIDATES]
+    # Gains are those of densities, which say too much about a column of few values.
+    varying = [look for look in behavior if is_given or not _hardly_varies(look)] or behavior
+    measured = varying[:MAX_MEASURED]
+    unmeasured = [look.name for look in behavior if look not in measured]
+    behavior, candidates = measured, candidates[:MAX_CANDIDATES]
     offered = [*candidates, *(behavior if may_promote else [])]
     categorical = frozenset(look.position for look in offered if table.kind(look.position) is Kind.CATEGORICAL)
     meter = GainMeter(table, [look.position for look in offered], categorical, [look.position for look in behavior])
@@ -222,6 +227,12 @@ def _measured(
         "steps": tuple(steps),
         "alarms": tuple(alarms),
     }
+
+
+def _hardly_varies(look: ColumnLook) -> bool:
+    known = _numbers(look)[~np.isnan(_numbers(look))]
+    _, counts = np.unique(known, return_counts=True)
+    return len(counts) <= MAX_FEW_VALUES or bool(counts.max() > NEARLY_CONSTANT * len(known))
 
 
 def _is_same(candidate: ColumnLook, behavior: ColumnLook) -> bool:
