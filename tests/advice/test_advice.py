@@ -279,7 +279,7 @@ def test_what_is_derived_is_left_out() -> None:
 def test_names_say_what_numbers_do_not() -> None:
     """Tests that coordinates, education and distances are circumstances, and that money is not, however few values."""
     rng = np.random.default_rng(0)
-    table = {name: rng.normal(size=N) for name in ("pickup_x", "pickup_y", "x", "y", "trip_distance")}
+    table: dict[str, Any] = {name: rng.normal(size=N) for name in ("pickup_x", "pickup_y", "x", "y", "trip_distance")}
     table |= {"pid": rng.permutation(N) + 1, "hour": 24 * rng.random(N)}
     table |= {
         "educ": rng.integers(0, 20, N),
@@ -344,7 +344,7 @@ def test_outcomes_are_judged_wherever_they_stand() -> None:
 
 
 def test_what_hardly_varies_does_not_decide() -> None:
-    """Tests that a fee that is nearly always the same is behavior, but neither measured nor the origin of a category."""
+    """Tests that a fee that is nearly always the same is behavior, and does not count in the advice."""
     rng = np.random.default_rng(0)
     vendor = rng.integers(1, 3, N)
     table = {"vendor": vendor, "fare": vendor + rng.normal(size=N), "mta_tax": np.where(rng.random(N) < 0.002, 0, 0.5)}
