@@ -141,12 +141,13 @@ Output<double, 1> Forest::weights(const Input<double, 1> &row, std::int64_t fitt
     require(fitted < static_cast<std::int64_t>(samples_->n_rows()), "an unknown fitted row");
     auto result = new_array<double, 1>({samples_->n_rows()});
     std::fill_n(result.data(), samples_->n_rows(), 0.0);
-    std::vector<std::uint32_t> rows;
-    for (std::size_t pair = 0; pair < forest_->n_pairs(); ++pair) {
-        rows.clear();
-        forest_->find_rows(pair, row.data(), fitted, rows);
-        const double weight = 1.0 / static_cast<double>(rows.size() * forest_->n_pairs());
-        for (const std::uint32_t each : rows) result.data()[each] += weight;
+    std::vector<std::uint32_t> found;
+    std::vector<std::size_t> ends;
+    forest_->find_rows({1, row.data(), &fitted}, 0, found, ends);
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+        const double weight = 1.0 / static_cast<double>((end - begin) * forest_->n_pairs());
+        for (; begin < end; ++begin) result.data()[found[begin]] += weight;
     }
     return result;
 }

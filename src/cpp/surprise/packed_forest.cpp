@@ -1,5 +1,6 @@
 #include "surprise/packed_forest.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -346,54 +347,86 @@ void PackedForest::check(const Tree &tree, const std::vector<std::uint32_t> &sam
     for (std::size_t i = 0; i < tree.header.n_members; ++i) require(tree.members[i] < sample.size());
 }
 
-template <typename Use>
-void PackedForest::for_each_member(std::size_t pair, const double *row, std::int64_t fitted, const Use &use) const {
-    const std::size_t which = samples_.unseen_tree(pair, fitted);
-    const Tree &tree = open(which);
-    std::size_t node = 0, split = 0;
-    while (tree.splits(node)) {
-        split = tree.splits_before(node);
-        const std::uint16_t question = tree.questions[split];
-        const std::uint16_t feature = features_[question >> slot_shift];
-        const double value = row[feature];
-        const bool unknown_left = (question & missing_left) != 0;
-        bool goes_left;
-        if ((question & categorical) != 0) {
-            const TableTree::BinSet &set = tree.sets[tree.thresholds[split]];
-            goes_left = TableTree::category_goes_left(set, kinds_.bin_of_code[feature], value, unknown_left);
-        } else {
-            goes_left = value <= tree.threshold(split) || (value != value && unknown_left);
+void PackedForest::follow(const AskedRows &rows, Walk *walks, std::size_t n) const {
+    std::size_t n_on_the_way = n;
+    // Side by side: while one waits for memory, the others go on.
+    while (n_on_the_way > 0) {
+        n_on_the_way = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            Walk &walk = walks[i];
+            const Tree &tree = *walk.tree;
+            if (!tree.splits(walk.node)) continue;
+            ++n_on_the_way;
+            const std::size_t split = tree.splits_before(walk.node);
+            const std::uint16_t question = tree.questions[split];
+            const std::uint16_t feature = features_[question >> slot_shift];
+            const double value = rows.features[walk.row * kinds_.n_features() + feature];
+            const bool unknown_left = (question & missing_left) != 0;
+            bool goes_left;
+            if ((question & categorical) != 0) {
+                const TableTree::BinSet &set = tree.sets[tree.thresholds[split]];
+                goes_left = TableTree::category_goes_left(set, kinds_.bin_of_code[feature], value, unknown_left);
+            } else {
+                goes_left = (value <= tree.threshold(split)) | ((value != value) & unknown_left);
+            }
+            walk.node = 2 * split + 1 + !goes_left;
         }
-        node = 2 * split + 1 + !goes_left;
     }
-    const std::size_t leaf = node - tree.splits_before(node);
-    const std::vector<std::uint32_t> &sample = samples_.sample(which);
-    for (std::uint32_t i = tree.first[leaf]; i < tree.first[leaf + 1]; ++i) use(sample[tree.members[i]]);
+    for (std::size_t i = 0; i < n; ++i) {
+        const Tree &tree = *walks[i].tree;
+        const std::size_t leaf = walks[i].node - tree.splits_before(walks[i].node);
+        walks[i].begin = tree.first[leaf];
+        walks[i].end = tree.first[leaf + 1];
+    }
 }
 
-void PackedForest::find_rows(std::size_t pair, const double *row, std::int64_t fitted,
-                             std::vector<std::uint32_t> &rows) const {
-    for_each_member(pair, row, fitted, [&](std::uint32_t member) { rows.push_back(member); });
+void PackedForest::find_rows(const AskedRows &rows, std::size_t row, std::vector<std::uint32_t> &found,
+                             std::vector<std::size_t> &ends) const {
+    Walk walks[side_by_side];
+    for (std::size_t begin = 0; begin < n_pairs(); begin += side_by_side) {
+        const std::size_t n = std::min(side_by_side, n_pairs() - begin);
+        for (std::size_t i = 0; i < n; ++i) walks[i] = start(begin + i, row, rows.fitted[row]);
+        follow(rows, walks, n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::vector<std::uint32_t> &sample = samples_.sample(walks[i].which);
+            const Numbers &members = walks[i].tree->members;
+            for (std::uint32_t k = walks[i].begin; k < walks[i].end; ++k) found.push_back(sample[members[k]]);
+            ends.push_back(found.size());
+        }
+    }
+}
+
+PackedForest::Walk PackedForest::start(std::size_t pair, std::size_t row, std::int64_t fitted) const {
+    const std::size_t which = samples_.unseen_tree(pair, fitted);
+    return {&open(which), which, row, 0, 0, 0};
 }
 
 void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const {
     scratch.steps.clear();
     scratch.start(end - begin, n_pairs());
     scratch.has_second = true;
-    TableTree::Leaf *next = scratch.leaves.data();
-    for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
-        for (std::size_t row = begin; row < end; ++row) {
+    Walk walks[side_by_side];
+    const std::size_t n_walks = n_pairs() * (end - begin);
+    for (std::size_t first_walk = 0; first_walk < n_walks; first_walk += side_by_side) {
+        const std::size_t n = std::min(side_by_side, n_walks - first_walk);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::size_t row = begin + (first_walk + i) % (end - begin);
+            walks[i] = start((first_walk + i) / (end - begin), row, rows.fitted[row]);
+        }
+        follow(rows, walks, n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::vector<std::uint32_t> &sample = samples_.sample(walks[i].which);
             scratch.steps.push_back(0);
             const auto first = static_cast<std::uint32_t>(scratch.steps.size());
             std::uint64_t sum = 0;
-            for_each_member(pair, rows.features + row * kinds_.n_features(), rows.fitted[row],
-                            [&](std::uint32_t member) {
-                                scratch.steps.push_back(grid_.step(target_[member]));
-                                if (second_target_ != nullptr) sum += second_target_[member];
-                            });
-            const auto n = static_cast<std::uint32_t>(scratch.steps.size()) - first;
-            scratch.steps[first - 1] = mean_of(sum, n);
-            *next++ = {first, n};
+            for (std::uint32_t k = walks[i].begin; k < walks[i].end; ++k) {
+                const std::uint32_t member = sample[walks[i].tree->members[k]];
+                scratch.steps.push_back(grid_.step(target_[member]));
+                if (second_target_ != nullptr) sum += second_target_[member];
+            }
+            const std::uint32_t n_members = walks[i].end - walks[i].begin;
+            scratch.steps[first - 1] = mean_of(sum, n_members);
+            scratch.leaves[first_walk + i] = {first, n_members};
         }
     }
     scratch.steps.resize(scratch.steps.size() + step_lot);

@@ -54,9 +54,11 @@ public:
     /// @param values by row of the table; must outlive the forest
     void set_second_target(const std::uint8_t *values) { second_target_ = values; }
 
-    /// The rows of the leaf that a row is in, in the tree of a pair that is asked about it, appended by ascending
-    /// target.
-    void find_rows(std::size_t pair, const double *row, std::int64_t fitted, std::vector<std::uint32_t> &rows) const;
+    /// The rows of the leaves that a row is in, pair by pair, appended by ascending target.
+    ///
+    /// @param ends where those of each pair end, appended
+    void find_rows(const AskedRows &rows, std::size_t row, std::vector<std::uint32_t> &found,
+                   std::vector<std::size_t> &ends) const;
 
     /// A tree as it was grown, without its members; these are appended as steps, those of each leaf after the mean of
     /// the second target there.
@@ -75,8 +77,17 @@ private:
     const Tree &open(std::size_t tree) const;
     Tree parse(std::size_t tree) const;
     void check(const Tree &tree, const std::vector<std::uint32_t> &sample) const;
-    template <typename Use>
-    void for_each_member(std::size_t pair, const double *row, std::int64_t fitted, const Use &use) const;
+    /// A row on its way down a tree, and the members of the leaf that it ends in.
+    struct Walk {
+        const Tree *tree;
+        std::size_t which, row, node;
+        std::uint32_t begin, end;
+    };
+    static constexpr std::size_t side_by_side = 16;
+
+    /// At the root of the tree of a pair that is asked about a row.
+    Walk start(std::size_t pair, std::size_t row, std::int64_t fitted) const;
+    void follow(const AskedRows &rows, Walk *walks, std::size_t n) const;
     /// The mean of the second target over so many rows, rounded to a step.
     static std::int32_t mean_of(std::uint64_t sum, std::uint64_t n) {
         return n == 0 ? 0 : static_cast<std::int32_t>((sum * second_steps + n / 2) / n);

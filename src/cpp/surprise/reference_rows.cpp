@@ -17,10 +17,10 @@ public:
            std::size_t n_fitted)
         : features_(features), distance_(distance), totals_(n_fitted), places_(n_fitted) {}
 
-    void find(const double *row, std::int64_t fitted, std::size_t n_reference, std::int64_t *positions,
+    void find(const AskedRows &rows, std::size_t row, std::size_t n_reference, std::int64_t *positions,
               double *distances, double *weights) {
-        collect(row, fitted);
-        choose(row, n_reference);
+        collect(rows, row);
+        choose(rows.features + row * distance_.n_features, n_reference);
         std::fill_n(positions, n_reference, -1);
         std::fill_n(distances, n_reference, 0.0);
         std::fill_n(weights, features_.size() * n_reference, 0.0);
@@ -54,7 +54,7 @@ private:
     static constexpr double least = 1e-12;
 
     /// All rows that share a leaf, feature by feature, and how much they count in it.
-    void collect(const double *row, std::int64_t fitted) {
+    void collect(const AskedRows &rows, std::size_t row) {
         members_.clear();
         counts_.clear();
         touched_.clear();
@@ -62,11 +62,11 @@ private:
         for (const std::vector<CountedForest> &forests : features_) {
             for (const CountedForest &each : forests) {
                 const std::size_t n_pairs = each.forest->n_pairs();
-                for (std::size_t pair = 0; pair < n_pairs; ++pair) {
-                    const std::size_t begin = members_.size();
-                    each.forest->find_rows(pair, row, fitted, members_);
-                    const std::size_t n = members_.size() - begin;
-                    counts_.resize(members_.size(), each.share / static_cast<double>(n * n_pairs));
+                ends_.clear();
+                each.forest->find_rows(rows, row, members_, ends_);
+                for (const std::size_t end : ends_) {
+                    const std::size_t n = end - counts_.size();
+                    counts_.resize(end, each.share / static_cast<double>(n * n_pairs));
                 }
             }
             begins_.push_back(members_.size());
@@ -75,7 +75,7 @@ private:
             if (totals_[members_[i]] == 0.0) touched_.push_back(members_[i]);
             totals_[members_[i]] += counts_[i];
         }
-        if (fitted >= 0) totals_[static_cast<std::size_t>(fitted)] = 0.0;
+        if (rows.fitted[row] >= 0) totals_[static_cast<std::size_t>(rows.fitted[row])] = 0.0;
     }
 
     void choose(const double *row, std::size_t n_reference) {
@@ -104,7 +104,7 @@ private:
     std::vector<std::uint32_t> places_;
     std::vector<std::uint32_t> members_, touched_;
     std::vector<double> counts_;
-    std::vector<std::size_t> begins_;
+    std::vector<std::size_t> begins_, ends_;
     std::vector<Chosen> chosen_;
 };
 
@@ -130,8 +130,7 @@ void find_reference_rows(const AskedRows &rows, const std::vector<std::vector<Co
         auto finder = std::make_shared<Finder>(features, distance, n_fitted);
         return [&, finder](std::size_t begin, std::size_t end) {
             for (std::size_t row = begin; row < end; ++row) {
-                finder->find(rows.features + row * distance.n_features, rows.fitted[row], n_reference,
-                             positions + row * n_reference, distances + row * n_reference,
+                finder->find(rows, row, n_reference, positions + row * n_reference, distances + row * n_reference,
                              weights + row * features.size() * n_reference);
             }
         };
