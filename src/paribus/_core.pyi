@@ -176,6 +176,11 @@ def column_evidence(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float6
     Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.
     """
 
+def column_findings(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
+    """
+    What column_evidence, column_quantiles and the atoms of each view, [view][row][pair], say of rows, whose leaves are found once.
+    """
+
 def second_means(forests: Sequence[Forest], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     The mean of the second target over the leaves of each row, in all forests.

@@ -44,13 +44,19 @@ def test_reference_rows_are_those_that_share_most_leaves(model: SurpriseModel) -
 
 
 def test_percentiles_are_those_of_the_density(model: SurpriseModel) -> None:
-    """Tests the compiled quantiles of smooth distributions against the plain ones, on any scale."""
+    """Tests the compiled quantiles of smooth distributions against the plain ones, on any scale; and that leaves which
+    are found once for everything that is asked say the same as if they were found each time.
+    """
     rows, fitted = model._rows[:50], np.where(np.arange(50) % 2 == 0, np.arange(50), -1)
     asked = Asked(rows, fitted)
     for column in model._given_context:
         assert isinstance(column, ConditionalColumn)
         found = column.percentiles(asked, N_QUANTILES)
-        for row, density in enumerate(column.densities(asked)):
+        values = np.where(np.arange(50) % 7 == 0, np.nan, rows[:, column._column])
+        judged, again, densities = column.find(asked, values, N_QUANTILES)
+        np.testing.assert_array_equal(again, found)
+        np.testing.assert_array_equal(judged, column.judge(asked, values))
+        for row, density in enumerate(densities):
             expected = density.percentiles(N_QUANTILES)
             np.testing.assert_allclose(found[row], expected, rtol=1e-3, atol=1e-3 * np.ptp(expected))
 

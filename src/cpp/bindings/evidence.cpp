@@ -72,12 +72,10 @@ std::vector<std::shared_ptr<const paribus::LeafFinder>> get_forests(
     return forests;
 }
 
-std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evidence(
-    const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
-    const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
-    const nb::object &progress) {
+/// Views as the core has them, but for their forests; and the rows.
+std::vector<paribus::SmoothView> check_views(const std::vector<View> &views, const Input<double, 2> &rows,
+                                             const Input<std::int64_t, 1> &fitted, paribus::AskedRows &asked) {
     require(!views.empty(), "one view or more");
-    paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth;
     for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
         asked = forest->check(rows, fitted);
@@ -85,6 +83,21 @@ std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evide
         require(share >= 0.0 && min_width > 0.0 && min_deviation > 0.0, "share: not below 0; least widths: above 0");
         smooth.push_back({nullptr, centers ? centers->data() : nullptr, share, min_width, min_deviation});
     }
+    return smooth;
+}
+
+std::vector<double> check_levels(const Input<double, 1> &levels) {
+    std::vector<double> wanted(levels.data(), levels.data() + levels.shape(0));
+    require(std::is_sorted(wanted.begin(), wanted.end()), "levels: ascending");
+    return wanted;
+}
+
+std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evidence(
+    const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
+    const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
+    const nb::object &progress) {
+    paribus::AskedRows asked = {};
+    std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
     require(values.shape(0) == asked.n_rows, "values: one per row");
     auto evidence = new_array<double, 1>({asked.n_rows});
     auto surprises = new_array<double, 2>({asked.n_rows, views.size()});
@@ -97,6 +110,36 @@ std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evide
                                seconds.data(), n_threads, tick);
     }
     return {evidence, surprises, seconds};
+}
+
+std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>, Output<double, 2>, Output<double, 3>>
+column_findings(const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
+                const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, const Input<double, 1> &levels,
+                std::size_t n_threads) {
+    paribus::AskedRows asked = {};
+    std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
+    require(values.shape(0) == asked.n_rows, "values: one per row");
+    const std::size_t n_pairs = std::get<0>(views[0])->packed_forest().n_pairs();
+    for (const View &view : views) {
+        require(std::get<0>(view)->packed_forest().n_pairs() == n_pairs, "forests: of as many trees");
+    }
+    auto evidence = new_array<double, 1>({asked.n_rows});
+    auto surprises = new_array<double, 2>({asked.n_rows, views.size()});
+    auto seconds = new_array<double, 1>({asked.n_rows});
+    paribus::CloserLook closer = {check_levels(levels), nullptr, {}};
+    auto quantiles = new_array<double, 2>({asked.n_rows, closer.levels.size()});
+    auto atoms = new_array<double, 3>({views.size(), asked.n_rows, n_pairs});
+    closer.quantiles = quantiles.data();
+    for (std::size_t v = 0; v < views.size(); ++v) closer.atoms.push_back(atoms.data() + v * asked.n_rows * n_pairs);
+    const nb::object nothing = nb::none();
+    const paribus::Tick tick = python_tick(nothing);
+    {
+        const nb::gil_scoped_release released;
+        const auto forests = get_forests(views, asked, n_threads, smooth);
+        paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
+                               seconds.data(), n_threads, tick, &closer);
+    }
+    return {evidence, surprises, seconds, quantiles, atoms};
 }
 
 Output<double, 1> second_means(const std::vector<const Forest *> &forests, const Input<double, 2> &rows,
@@ -121,17 +164,9 @@ Output<double, 1> second_means(const std::vector<const Forest *> &forests, const
 Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothing &smoothing,
                                    const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
                                    const Input<double, 1> &levels, std::size_t n_threads) {
-    require(!views.empty(), "one view or more");
     paribus::AskedRows asked = {};
-    std::vector<paribus::SmoothView> smooth;
-    for (const auto &[forest, centers, share, min_width, min_deviation] : views) {
-        asked = forest->check(rows, fitted);
-        require(!centers || centers->shape(0) == asked.n_rows, "centers: one per row");
-        require(share >= 0.0 && min_width > 0.0, "share: not below 0; least widths: above 0");
-        smooth.push_back({nullptr, centers ? centers->data() : nullptr, share, min_width, min_deviation});
-    }
-    const std::vector<double> wanted(levels.data(), levels.data() + levels.shape(0));
-    require(std::is_sorted(wanted.begin(), wanted.end()), "levels: ascending");
+    std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
+    const std::vector<double> wanted = check_levels(levels);
     auto result = new_array<double, 2>({asked.n_rows, wanted.size()});
     const nb::object nothing = nb::none();
     const paribus::Tick tick = python_tick(nothing);
@@ -191,6 +226,11 @@ void add_evidence(nb::module_ &m) {
           "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the "
           "logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view "
           "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.");
+
+    m.def("column_findings", &column_findings, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a, "levels"_a,
+          "n_threads"_a = 1,
+          "What column_evidence, column_quantiles and the atoms of each view, [view][row][pair], say of rows, whose "
+          "leaves are found once.");
 
     m.def("second_means", &second_means, "forests"_a, "rows"_a, "fitted"_a, "n_threads"_a = 1,
           "progress"_a = nb::none(), "The mean of the second target over the leaves of each row, in all forests.");

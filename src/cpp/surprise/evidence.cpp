@@ -46,6 +46,16 @@ double sum(std::size_t n, const Term &term) {
 
 std::size_t in_lots(std::size_t n) { return (n + lot - 1) / lot * lot; }
 
+/// The values that stand for the leaves of a row.
+void take_atoms(const LeafFinder &forest, const LeafFinder::Scratch &found, std::size_t place, double *atoms) {
+    const std::size_t n_pairs = forest.n_pairs();
+    for (std::size_t pair = 0; pair < n_pairs; ++pair) {
+        const TableTree::Leaf &leaf = found.leaf(pair, place);
+        const std::size_t chosen = order_statistic(leaf.n_rows, pair, n_pairs);
+        atoms[pair] = forest.grid().value_at(found.targets[pair][leaf.first + chosen]);
+    }
+}
+
 /// What one thread knows of the row in question: atoms of all views, on the scale of the shape.
 class RowEvidence {
 public:
@@ -318,7 +328,7 @@ void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> 
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
-                   const Tick &on_tick) {
+                   const Tick &on_tick, const CloserLook *closer) {
     struct Scratch {
         std::vector<LeafFinder::Scratch> finding;
         Distribution distribution;
@@ -337,6 +347,15 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
             }
             for (std::size_t row = begin; row < end; ++row) {
                 const double value = values[row];
+                if (closer != nullptr) {
+                    const std::size_t n_levels = closer->levels.size();
+                    scratch->row_evidence.quantiles(row, scratch->finding, row - begin, closer->levels,
+                                                    closer->quantiles + row * n_levels);
+                    for (std::size_t v = 0; v < n_views; ++v) {
+                        take_atoms(*views[v].forest, scratch->finding[v], row - begin,
+                                   closer->atoms[v] + row * views[v].forest->n_pairs());
+                    }
+                }
                 if (std::isnan(value)) {
                     evidence[row] = seconds[row] = value;
                     std::fill_n(surprises + row * n_views, n_views, value);
@@ -396,12 +415,7 @@ void find_atoms(const AskedRows &rows, const LeafFinder &forest, double *atoms, 
         return [&, scratch = std::make_shared<LeafFinder::Scratch>()](std::size_t begin, std::size_t end) {
             forest.find_leaves(rows, begin, end, *scratch);
             for (std::size_t row = begin; row < end; ++row) {
-                for (std::size_t pair = 0; pair < n_pairs; ++pair) {
-                    const TableTree::Leaf &leaf = scratch->leaf(pair, row - begin);
-                    const std::size_t chosen = order_statistic(leaf.n_rows, pair, n_pairs);
-                    const std::int32_t step = scratch->targets[pair][leaf.first + chosen];
-                    atoms[row * n_pairs + pair] = forest.grid().value_at(step);
-                }
+                take_atoms(forest, *scratch, row - begin, atoms + row * n_pairs);
             }
         };
     });

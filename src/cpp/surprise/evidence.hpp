@@ -42,6 +42,16 @@ struct EvidenceParameters {
     double tail_probability;
 };
 
+/// What else may be asked about rows, whose leaves are then found only once.
+struct CloserLook {
+    /// Ascending, between 0 and 1.
+    std::vector<double> levels;
+    /// [row][level]: as `find_smooth_quantiles` has them.
+    double *quantiles;
+    /// By view: [row][pair], as `find_atoms` has them.
+    std::vector<double *> atoms;
+};
+
 /// How improbable values are given what the views know.
 ///
 /// @param values    [row], NaN where missing
@@ -49,9 +59,10 @@ struct EvidenceParameters {
 ///                  views, not calibrated; NaN where the value is missing
 /// @param surprises [row][view]: minus the logarithm of the density at the value
 /// @param seconds   [row]: the mean of the second target over all leaves of a row; 0 if the forests have none
+/// @param closer    null if nothing else is asked
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
-                   const Tick &on_tick);
+                   const Tick &on_tick, const CloserLook *closer = nullptr);
 
 /// The mean of the second target over all leaves of each row, in all forests.
 void find_second_means(const AskedRows &rows, const std::vector<const LeafFinder *> &forests, double *seconds,

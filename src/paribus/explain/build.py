@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus.explain.categories import CategoryFeature
+from paribus.explain.context import ContextFeature
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.facts import BehaviorFeature, Thinness
 from paribus.explain.view import FittedView
@@ -68,17 +69,13 @@ def explain_rows(
     usual_nearest, usual_farthest = (float(value) for value in np.median(view.reach, axis=0))
     limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
     p_values = view.p_values(scores)
+    behaviors = [features_of(view, values[row], each) for row, each in enumerate(findings)]
+    contexts = _contexts_of(view, own, behaviors, findings)
     explanations = []
     for row, position in enumerate(positions):
         neighbors, distances = findings[row].neighbors, findings[row].distances
-        group = view.store.context(neighbors)
-        behavior = features_of(view, values[row], findings[row])
+        behavior = behaviors[row]
         weights = behavior[0].weights
-        own_context = view.own_context(behavior[0].name)
-        context = [
-            column.describe(plain_value(own[place][row]), group[:, place], weights, counts=place in own_context)
-            for place, column in enumerate(view.context)
-        ]
         score = float(scores[row])
         explanations.append(
             make(
@@ -92,7 +89,7 @@ def explain_rows(
                 kind=findings[row].kind,
                 threshold=view.threshold,
                 behavior=behavior,
-                context=tuple(context),
+                context=contexts[row],
                 thinness=Thinness(
                     nearest=float(distances[0]),
                     farthest=float(distances[-1]),
@@ -150,6 +147,35 @@ def features_of(view: FittedView, values: Floats, findings: RowFindings) -> tupl
             ),
         )
     )
+
+
+def _contexts_of(
+    view: FittedView,
+    own: Sequence[Any],
+    behaviors: Sequence[tuple[BehaviorFeature, ...]],
+    findings: Sequence[RowFindings],
+) -> list[tuple[ContextFeature, ...]]:
+    """What is said of the context of each row: of rows with equally many reference rows at once."""
+    sizes = np.array([len(each.neighbors) for each in findings], dtype=np.int64)
+    found: list[tuple[ContextFeature, ...]] = [()] * len(findings)
+    for size in np.unique(sizes).tolist():
+        rows = np.flatnonzero(sizes == size).tolist()
+        groups = view.store.context(np.concatenate([findings[row].neighbors for row in rows]))
+        groups = groups.reshape(len(rows), size, len(view.context))
+        weights = np.stack([behaviors[row][0].weights for row in rows])
+        own_contexts = [view.own_context(behaviors[row][0].name) for row in rows]
+        described = [
+            column.describe(
+                [plain_value(own[place][row]) for row in rows],
+                np.ascontiguousarray(groups[:, :, place]),
+                weights,
+                [place in each for each in own_contexts],
+            )
+            for place, column in enumerate(view.context)
+        ]
+        for row, features in zip(rows, zip(*described, strict=True), strict=True):
+            found[row] = features
+    return found
 
 
 def _n_counting(weights: Floats) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._common.statistics import evenly, weighted_quantiles
+from paribus._common.statistics import evenly, weighted_quantiles, weighted_quantiles_by_row
 from paribus._common.text import listed, plain
 from paribus.explain.time_words import TimeWords
 from paribus.tables.column_format import ColumnFormat
@@ -149,14 +149,57 @@ class ContextColumn:
         return table.numbers(position) if table.has_values(position) else np.full(table.n_rows, np.nan)
 
     def describe(
-        self, value: float | Hashable, group: Floats, weights: Floats, *, counts: bool = True
-    ) -> ContextFeature:
-        """Describes a row's own value and the weighted values of its reference group.
+        self,
+        values: Sequence[float | Hashable],
+        groups: Floats,
+        weights: Floats,
+        counts: Sequence[bool],
+    ) -> list[ContextFeature]:
+        """Describes the rows' own values and the weighted values of their reference groups, [row][reference row].
 
-        `counts` says whether the leading behavioral feature is judged by this one.
+        `counts` says, by row, whether the leading behavioral feature is judged by this one.
         """
-        described = self._describe(value, group, weights)
-        return described if counts else replace(described, counts=False)
+        found: list[ContextFeature | None] = [None] * len(values)
+        if self.codes is None and self.times is None:
+            complete = np.flatnonzero(~np.isnan(groups).any(axis=1))
+            for row, described in zip(
+                complete.tolist(),
+                self._describe_numbers([values[row] for row in complete], groups[complete], weights[complete]),
+                strict=True,
+            ):
+                found[row] = described
+        described_all = [
+            self._describe(values[row], groups[row], weights[row]) if each is None else each
+            for row, each in enumerate(found)
+        ]
+        return [
+            each if of_leading else replace(each, counts=False)
+            for each, of_leading in zip(described_all, counts, strict=True)
+        ]
+
+    def _describe_numbers(
+        self, values: Sequence[float | Hashable], groups: Floats, weights: Floats
+    ) -> list[ContextFeature]:
+        """Describes groups of numbers without gaps, all at once."""
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        ends = weighted_quantiles_by_row(groups, shares, CENTRAL)
+        low, high = ends[:, 0], ends[:, 1]
+        inside = (groups >= low[:, None]) & (groups <= high[:, None])
+        share = np.where(inside, shares, 0.0).sum(axis=1)
+        lowest, highest = groups.min(axis=1), groups.max(axis=1)
+        # Among the rows with a value, as in the group.
+        table_share = self.summary.share_between(low, high)
+        return [
+            ContextFeature(self.name, own, *its_ends, (), its_share, of_table, self._beyond(own, *reach), self.format)
+            for own, its_ends, its_share, of_table, reach in zip(
+                values,
+                ends.tolist(),
+                share.tolist(),
+                table_share.tolist(),
+                zip(lowest.tolist(), highest.tolist(), strict=True),
+                strict=True,
+            )
+        ]
 
     def _describe(self, value: float | Hashable, group: Floats, weights: Floats) -> ContextFeature:
         if self.codes is not None:
@@ -182,7 +225,7 @@ class ContextColumn:
         share = float(counts[(values >= low) & (values <= high)].sum())
         warning = self._beyond(value, float(values.min()), float(values.max()))
         # Among the rows with a value, as in the group.
-        table_share = self.summary.share_between(low, high)
+        table_share = float(self.summary.share_between(low, high))
         return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format)
 
     def _describe_times(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -76,7 +77,7 @@ class BehaviorFeature:
     @property
     def has_reference(self) -> bool:
         """Whether it is known what is usual."""
-        return not np.isnan(self.median)
+        return not math.isnan(self.median)
 
     @property
     def is_unlikely(self) -> bool:
@@ -113,15 +114,15 @@ class BehaviorFeature:
     def oddness(self) -> float:
         """How far off the value is, to compare the features of a row: nats, or the partial score if there are none."""
         if self.verdict is None:
-            return float(np.nan_to_num(self.partial_score, nan=-1.0))
+            return -1.0 if math.isnan(self.partial_score) else self.partial_score
         alone, together = self.verdict.p_value, self.verdict.p_value_given_all
-        if np.isnan(alone):
+        if math.isnan(alone):
             return -1.0
-        evidence = -float(np.log(max(alone, SMALLEST_P)))
-        if together is None or np.isnan(together):
+        evidence = -math.log(max(alone, SMALLEST_P))
+        if together is None or math.isnan(together):
             return evidence
         # As in the score, the evidence that the other values add counts half.
-        return evidence + max(0.0, -float(np.log(max(together, SMALLEST_P))) - evidence) / 2
+        return evidence + max(0.0, -math.log(max(together, SMALLEST_P)) - evidence) / 2
 
     @property
     def is_odd_given_others(self) -> bool:
@@ -157,9 +158,9 @@ class BehaviorFeature:
     @cached_property
     def direction(self) -> Direction:
         """Where the value lies relative to the central 90 %, or that it is in a gap of the distribution."""
-        if np.isnan(self.value):
+        if math.isnan(self.value):
             return "missing"
-        if np.isnan(self.median):
+        if math.isnan(self.median):
             return "no reference"
         width = self.upper - self.lower
         if self.value > self.upper:
@@ -197,7 +198,7 @@ class BehaviorFeature:
     @property
     def range_text(self) -> str:
         """What 90 % of comparable rows have: '3.0 to 6.5', or one value; empty if no comparable row has a value."""
-        if np.isnan(self.median):
+        if math.isnan(self.median):
             return ""
         return _range(self.lower, self.upper, self._finer_format)
 
@@ -213,7 +214,7 @@ class BehaviorFeature:
     def expectation(self) -> str:
         """The expected values in words."""
         write = self._finer_format
-        if np.isnan(self.median):
+        if math.isnan(self.median):
             return "no comparable row has a value"
         if self.has_one_value:
             return f"all {write(self.median)}"

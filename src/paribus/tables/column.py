@@ -77,6 +77,8 @@ def what_is(value: Any) -> str:
 
 def is_missing(value: Any) -> bool:
     """Whether a value is one of the ways in which libraries represent a missing value."""
+    if type(value) is float:
+        return value != value
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, float | np.floating | np.datetime64 | np.timedelta64):

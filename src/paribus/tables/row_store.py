@@ -63,10 +63,10 @@ class ColumnSummary:
             return np.nan
         return self.median if self.category_shares is None else float(np.argmax(self.category_shares[:-1]))
 
-    def share_between(self, low: float, high: float) -> float:
-        """The share of the values that lie in a closed interval."""
+    def share_between(self, low: float | Floats, high: float | Floats) -> Floats:
+        """The share of the values that lie in a closed interval, or in each of several."""
         values = self.order_statistics
-        return float((values.searchsorted(high, "right") - values.searchsorted(low, "left")) / len(values))
+        return np.asarray((values.searchsorted(high, "right") - values.searchsorted(low, "left")) / len(values))
 
 
 class RowStore(Protocol):

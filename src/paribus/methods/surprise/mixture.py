@@ -17,6 +17,7 @@ from paribus._core import (
     Samples,
     Target,
     column_evidence,
+    column_findings,
     column_quantiles,
     second_means,
     splice_forests,
@@ -259,22 +260,42 @@ class ConditionalColumn:
         if learned.calibration is None:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
-        raw, surprises, around = self._look(asked, values)
+        return self._calibrated(*self._look(asked, values))
+
+    def _calibrated(self, raw: Floats, surprises: Floats, around: Floats) -> tuple[Floats, Floats]:
+        """What `judge` returns, from what `_look` does."""
+        learned = self._learned
+        assert learned.calibration is not None
         surprise = mix(surprises, learned.shares) - learned.usual
         return learned.calibration(raw, around), _lessened(surprise, learned.calibration.factors(around))
 
-    def densities(self, asked: Asked) -> list[Density]:
-        """The distribution of each row."""
-        learned = self._learned
-        if learned.smoothing is None:
+    def find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], Floats, list[Density]]:
+        """What `judge` and `percentiles` say, and the distribution of each row."""
+        learned, smoothing = self._learned, self._learned.smoothing
+        if smoothing is None:
             one = np.array([self._whole.range[0]])
-            return [Density(one, np.full(1, 1e-300), np.ones(1), support=self._support)] * len(asked.rows)
-        smoothing = learned.smoothing
-        atoms, widths, weights = self._atoms(asked)
-        return [
-            Density(atoms[row], widths[row], weights, smoothing.shape, self._support, learned.ranges)
-            for row in range(len(asked.rows))
+            density = Density(one, np.full(1, 1e-300), np.ones(1), support=self._support)
+            return self.judge(asked, values), self.percentiles(asked, n), [density] * len(asked.rows)
+        views = self._smooth_views(asked)
+        raw, surprises, around, quantiles, atoms = column_findings(
+            views,
+            smoothing.core,
+            asked.rows,
+            asked.fitted,
+            values,
+            learned.ranges(percentile_shares(n)),
+            asked.n_threads,
+        )
+        surprises = np.vstack([self._whole.surprises(asked, values), surprises.T])
+        centers = [each[1] for each in views]
+        own = [each if center is None else each + center[:, None] for each, center in zip(atoms, centers, strict=True)]
+        places, widths, weights = self._smooth(own)
+        densities = [
+            Density(place, width, weights, smoothing.shape, self._support, learned.ranges)
+            for place, width in zip(places, widths, strict=True)
         ]
+        judged = self._calibrated(raw, surprises, around / STEPS_PER_NAT)
+        return judged, self._support.nearest(quantiles), densities
 
     def percentiles(self, asked: Asked, n: int) -> Floats:
         """[row][n + 1]: from nearly the smallest value to nearly the largest; values that the column can have."""
@@ -334,11 +355,10 @@ class ConditionalColumn:
             for view, share, min_width in zip(self._views, smoothing.shares, smoothing.min_widths, strict=True)
         ]
 
-    def _atoms(self, asked: Asked) -> tuple[Floats, Floats, Floats]:
+    def _smooth(self, atoms: list[Floats]) -> tuple[Floats, Floats, Floats]:
         """Atoms and widths, [row][atom], on the scale of the shape, and how much each atom counts."""
         smoothing = self._learned.smoothing
         assert smoothing is not None
-        atoms = [view.atoms(asked) for view in self._views]
         middles = np.median(np.concatenate(atoms, axis=1), axis=1)
         transformed = [smoothing.shape.transformed(each) for each in atoms]
         widths = smoothing.widths(transformed, middles)
@@ -372,7 +392,7 @@ class ConditionalColumn:
         """By row: the share of its distribution below a value, and up to it."""
         assert self._learned.smoothing is not None
         shape, half = self._learned.smoothing.shape, self._support.resolution / 2.0
-        atoms, widths, weights = self._atoms(asked)
+        atoms, widths, weights = self._smooth([view.atoms(asked) for view in self._views])
         # Sums over atoms row by row, so that they do not depend on the rows around.
         below, up_to = (
             (student_cumulative(shape.transformed(at)[:, None], atoms, widths) * weights).sum(axis=1)

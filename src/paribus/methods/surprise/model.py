@@ -14,7 +14,8 @@ from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
 from paribus._common.workers import Workers
 from paribus._core import FeatureTable, RowIndex, reference_rows
-from paribus.methods.interface import CellVerdict, Judged, RowBatch, RowFindings
+from paribus.methods.density import Density
+from paribus.methods.interface import CategoryShares, CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.categories import CategoricalColumn, Categories
 from paribus.methods.surprise.cells import CellEvidence
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
@@ -450,16 +451,30 @@ class SurpriseModel:
 
     def find(self, rows: RowBatch) -> list[RowFindings]:
         """All results for each row."""
-        judged = self.judge(rows)
         asked = self._asked(rows)
-        densities = [
-            None if isinstance(each, CategoricalColumn) else each.densities(asked) for each in self._given_context
-        ]
-        shares = [each.shares(asked) if isinstance(each, CategoricalColumn) else None for each in self._given_context]
+        shape = (len(asked.rows), len(self._columns))
+        evidence, surprises = np.empty(shape), np.empty(shape)
+        densities: list[list[Density] | None] = []
+        shares: list[list[CategoryShares] | None] = []
+        percentiles = np.empty((len(asked.rows), self._n_behavioral, N_QUANTILES + 1))
+        for place, column in enumerate(self._columns):
+            feature = place % self._n_behavioral
+            values = np.ascontiguousarray(rows.behavior[:, feature])
+            if place < self._n_behavioral and isinstance(column, ConditionalColumn):
+                found, percentiles[:, feature], of_rows = column.find(asked, values, N_QUANTILES)
+                densities.append(of_rows)
+                shares.append(None)
+            else:
+                found = column.judge(asked, values)
+                if isinstance(column, CategoricalColumn) and place < self._n_behavioral:
+                    percentiles[:, feature] = column.percentiles(asked, N_QUANTILES)
+                    densities.append(None)
+                    shares.append(column.shares(asked))
+            evidence[:, place], surprises[:, place] = found
+        judged = self._judged(self._cells(evidence, surprises, self._gross(rows.behavior)))
         usual_given_all = self._usual_given_all(asked, judged)
         assert judged.cell_p_values is not None
         assert judged.kinds is not None
-        percentiles = np.stack([each.percentiles(asked, N_QUANTILES) for each in self._given_context], axis=1)
         positions, distances, weights = self._groups(asked)
         neighbors = self._table.given(positions)
         counts = (positions >= 0).sum(axis=1)
