@@ -39,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Budget(), "budget")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts tests that share a cluster first: one process runs them all, since others steal from the end of its list."""
+    items.sort(key=lambda item: item.get_closest_marker("needs_cluster") is None)
+
+
 @pytest.fixture(scope="session")
 def paper_data() -> Path:
     """The folder of the paper's data sets, which are not part of the project."""

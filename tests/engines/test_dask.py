@@ -19,7 +19,7 @@ from paribus.cli.app import app
 from tests.engines.tables import BEHAVIOR, CONTEXT, N_ROWS, N_SAMPLE, qcad, shuffled, stations, surprise
 
 pytestmark = [
-    pytest.mark.xdist_group("dask"),
+    pytest.mark.needs_cluster,
     # Sockets of workers that were killed on purpose, and a sample instead of all rows.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:the detector is fitted to:UserWarning"),

@@ -26,7 +26,7 @@ from tests.engines.tables import BEHAVIOR, CONTEXT, N_ROWS, N_SAMPLE, qcad, shuf
 from tests.support.system_packages import must_have
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
+    pytest.mark.needs_cluster,
     # pyspark 4 says so of every new pandas; nothing here goes through pandas.
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     # Sockets of pyspark's own, and a sample instead of all rows.
