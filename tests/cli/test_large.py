@@ -234,6 +234,40 @@ def test_a_full_disk_leaves_the_old_scores(
 
 
 @pytest.mark.usefixtures("sampled")
+def test_a_method_without_kinds_is_streamed_as_well(days: Path, tmp_path: Path) -> None:
+    """Tests that the file of QCAD has the columns that it has in memory."""
+    frames = []
+    for options in ([], MEMORY):
+        qcad = ["--method", "qcad", *QUICK_OPTIONS["qcad"], "--out", tmp_path / "o.csv"]
+        code, _, err = invoke("detect", days, *ROLES, *qcad, *options)
+        assert code == 0, err
+        frames.append(pd.read_csv(tmp_path / "o.csv"))
+    assert list(frames[1]) == list(frames[0])
+    assert frames[1]["rank"].tolist() == frames[1]["score"].rank(ascending=False, method="min").tolist()
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("id", [None, "station"])
+def test_known_rows_of_a_sampled_table_are_not_listed_again(days: Path, tmp_path: Path, id: str | None) -> None:
+    """Tests that rows of the whole table are known by number or by name, and that a note says what the fit does."""
+    named = [] if id is None else ["--id", id]
+    ask = ["detect", days, *ROLES, *QUICK, *MEMORY, *named, "--json", "--top", "3"]
+    first = json.loads(invoke(*ask)[1])["top"]
+    known = tmp_path / "known.csv"
+    known.write_text(f"row,status\n{first[0]['row']},false alarm\n{first[2]['row']},confirmed\n")
+    code, out, err = invoke(*ask, "--known", known, "--out", tmp_path / "o.csv")
+    assert code == 0, err
+    shown = [each["row"] for each in json.loads(out)["top"]]
+    # Where the fit leaves out the confirmed row, other rows may come first.
+    assert id is not None or first[1]["row"] in shown
+    assert not {first[0]["row"], first[2]["row"]} & set(shown)
+    assert ("the fit may use them" in err) == (id is None)
+    frame = pd.read_csv(tmp_path / "o.csv").set_index("row" if id is None else "id")
+    assert frame.loc[first[2]["row"], "known"] == "confirmed"
+    assert frame["known"].notna().sum() == 2
+
+
+@pytest.mark.usefixtures("sampled")
 @pytest.mark.parametrize("options", [["--out", "scores.csv"], []])
 def test_a_full_disk_of_stored_scores_names_the_file(
     days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
