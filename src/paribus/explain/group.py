@@ -189,7 +189,7 @@ class AnomalyGroup:
     def when_text(self) -> str:
         """The first and the last row, in words."""
         if not self.has_time:
-            return f"rows {plain(self.first)} to {plain(self.last)}"
+            return f"first row {plain(self.first)}, last row {plain(self.last)}"
         first, last = self.time_text(self.first), self.time_text(self.last)
         return f"on {first}" if first == last else f"{first} to {last}"
 
