@@ -1,7 +1,8 @@
 """Does teaching help? Real anomalies found in the first 50 answers, of tables with two kinds, one of them of interest.
 
-Adds to `teaching.jsonl` next to this file what is not in it yet, and writes docs/results/teaching.md from it. Takes 15
-minutes of processor time in all. `--page` only writes the page.
+Adds to `teaching.jsonl` next to this file what is not in it yet, and writes docs/results/teaching.md from it. Takes
+half an hour of processor time in all. `--page` only writes the page. The tables of the paper are in the folder that
+PARIBUS_DATA names.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import argparse
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
-from statistics import fmean
+from statistics import NormalDist, fmean, variance
 from typing import Any
 
 import numpy as np
@@ -32,8 +34,11 @@ RATE = 0.03
 FIRST, LAST = "first columns", "last columns"
 PAIRS = ((FIRST, LAST), (LAST, FIRST), ("single", "common"), ("swap", "shift"), ("small", "scale"))
 """What is of interest, and what is not: an injection scheme, or "perturb" in half of the behavioral columns."""
-PAPER = ("HeartFailure", "Hepatitis", "LiverPatient", "QSRanking", "ForestFires")
-"""The tables of the paper with at least six behavioral columns: each half of them has several."""
+REAL = ("BodyFat", "Energy", "ForestFires", "HeartFailure", "Hepatitis", "LiverPatient", "QSRanking")
+SYNTHETIC = tuple(f"Syn{number}" for number in range(1, 11))
+"""The tables of the paper with at least two behavioral columns, which halves need, and at most 2,000 rows."""
+N_SEEDS = 3
+"""Each case is drawn so many times, which shows how much is noise."""
 METHODS = ("no teaching", "paribus", "paribus, most telling first", "AADForest", "PineForest")
 N_TELLING = 10
 """Answers for which the most telling row is asked about, before the highest ones are."""
@@ -50,6 +55,7 @@ class Cell:
     table: str
     of_interest: str
     other: str
+    seed: int
     method: str
     found: int
     there: int
@@ -107,11 +113,11 @@ def ask_taught(detector: ConditionalSurprise, n_telling: int) -> Ask:
     return ask
 
 
-def ask_forest(make: Callable[[], Any], numbers: npt.NDArray[np.float64]) -> Ask:
+def ask_forest(forest: Any, numbers: npt.NDArray[np.float64]) -> Ask:
     """A forest of coniferest: grown anew, or its weights learned again, after each answer, as its sessions do."""
     from coniferest.label import Label
 
-    forest = make().fit(numbers)
+    forest.fit(numbers)
 
     def ask(rows: list[int], answers: list[bool]) -> int:
         if rows:
@@ -138,62 +144,87 @@ def as_numbers(data: Dataset, table: dict[str, Any]) -> npt.NDArray[np.float64]:
     return np.ascontiguousarray(np.column_stack(columns))
 
 
-def run(done: set[tuple[str, str, str]]) -> Iterator[Cell]:
+def run(done: set[tuple[str, str, str, int]]) -> Iterator[Cell]:
     """Measures all cases but those that are done."""
     from coniferest.aadforest import AADForest
     from coniferest.pineforest import PineForest
 
-    names = [(name, True) for name in (*GENERATED, *SHIPPED)] + [(name, False) for name in PAPER]
-    for name, is_heldout in names:
-        data = load_heldout(f"{name} / swap")[0] if is_heldout else datasets.load(name)
-        for seed, (interesting, other) in enumerate(PAIRS):
-            if (name, interesting, other) in done:
+    for name, seed in product((*GENERATED, *SHIPPED, *REAL, *SYNTHETIC), range(N_SEEDS)):
+        data = datasets.load(name) if name in (*REAL, *SYNTHETIC) else load_heldout(f"{name} / swap")[0]
+        for place, (interesting, other) in enumerate(PAIRS):
+            if (name, interesting, other, seed) in done:
                 continue
-            table, is_one = two_kinds(data, interesting, other, seed)
-            detector = ConditionalSurprise(data.contextual, data.behavioral, categorical=data.categorical or None)
+            table, is_one = two_kinds(data, interesting, other, place + len(PAIRS) * seed)
+            detector = ConditionalSurprise(
+                data.contextual, data.behavioral, categorical=data.categorical or None, random_state=seed
+            )
             detector.fit(table)
             numbers = as_numbers(data, table)
             ways: dict[str, Ask] = {
                 "no teaching": ask_nothing(detector),
                 "paribus": ask_taught(detector, 0),
                 "paribus, most telling first": ask_taught(detector, N_TELLING),
-                "AADForest": ask_forest(lambda: AADForest(random_seed=0, n_jobs=2), numbers),
-                "PineForest": ask_forest(lambda: PineForest(random_seed=0, n_jobs=2), numbers),
+                "AADForest": ask_forest(AADForest(random_seed=seed, n_jobs=1), numbers),
+                "PineForest": ask_forest(PineForest(random_seed=seed, n_jobs=1), numbers),
             }
             cells = []
             for method, ask in ways.items():
-                cell = Cell(name, interesting, other, method, count_found(ask, is_one), int(is_one.sum()))
+                cell = Cell(name, interesting, other, seed, method, count_found(ask, is_one), int(is_one.sum()))
                 cells.append(cell)
             yield from cells
 
 
 def write_page(cells: list[Cell]) -> None:
     """Writes the tables of the page."""
-    found = {(cell.table, cell.of_interest, cell.other, cell.method): cell.found for cell in cells}
-    there = {(cell.table, cell.of_interest, cell.other): min(cell.there, N_ANSWERS) for cell in cells}
     methods = [method for method in METHODS if any(cell.method == method for cell in cells)]
     lines = header(["of interest", "not of interest", "there", *methods])
     for interesting, other in PAIRS:
-        cases = [case for case in there if case[1:] == (interesting, other)]
-        means = [f"{fmean(found[*case, method] for case in cases):.1f}" for method in methods]
-        lines.append(row([interesting, other, f"{fmean(there[case] for case in cases):.1f}", *means]))
-    means = [f"**{fmean(found[*case, method] for case in there):.1f}**" for method in methods]
-    lines.append(row(["**mean**", "", f"{fmean(there.values()):.1f}", *means]))
-    gains = {case: found[*case, "paribus"] - found[*case, "no teaching"] for case in there}
-    worst = min(gains, key=lambda case: gains[case])
-    lines += [
-        "",
-        f"Of {len(gains)} cases, teaching finds more rows than no teaching in {sum(g > 0 for g in gains.values())}, "
-        f"as many in {sum(g == 0 for g in gains.values())}, and fewer in {sum(g < 0 for g in gains.values())}; by "
-        f"{-min(gains.values())} at most ({worst[0]}, {worst[1]} against {worst[2]}).",
-    ]
-    rewrite_part(PAGE, "teaching", lines)
+        chosen = [cell for cell in cells if (cell.of_interest, cell.other) == (interesting, other)]
+        lines.append(row([interesting, other, *_means(chosen, methods)]))
+    lines.append(row(["**mean**", "", *(f"**{each}**" for each in _means(cells, methods))]))
+    rewrite_part(PAGE, "teaching", [*lines, "", *_gains(cells)])
     by_table = header(["table", "there", *methods])
-    for table in dict.fromkeys(cell.table for cell in cells):
-        cases = [case for case in there if case[0] == table]
-        means = [f"{fmean(found[*case, method] for case in cases):.1f}" for method in methods]
-        by_table.append(row([table, f"{fmean(there[case] for case in cases):.1f}", *means]))
+    for name in dict.fromkeys(cell.table for cell in cells):
+        by_table.append(row([name, *_means([cell for cell in cells if cell.table == name], methods)]))
     rewrite_part(PAGE, "tables", by_table)
+
+
+def _means(cells: list[Cell], methods: list[str]) -> list[str]:
+    """The mean number of rows that are there, and that each method finds."""
+    there = fmean(min(cell.there, N_ANSWERS) for cell in cells)
+    found = [fmean(cell.found for cell in cells if cell.method == method) for method in methods]
+    return [f"{each:.1f}" for each in (there, *found)]
+
+
+def _gains(cells: list[Cell]) -> list[str]:
+    """How much teaching gains over no teaching, in single runs and by case, and whether any loss exceeds noise."""
+    found = {(*_case(cell), cell.seed, cell.method): cell.found for cell in cells}
+    runs = {key[:4]: number - found[*key[:4], "no teaching"] for key, number in found.items() if key[4] == "paribus"}
+    cases = {run[:3]: [runs[other] for other in runs if other[:3] == run[:3]] for run in runs}
+    noise = (sum(variance(gains) for gains in cases.values()) / len(cases)) ** 0.5
+    # The standard error of the mean of a case; the lowest of so many means is expected this far below 0 by chance.
+    error = noise / N_SEEDS**0.5
+    lowest = NormalDist().inv_cdf(1.0 / len(cases)) * error
+    means = {case: fmean(gains) for case, gains in cases.items()}
+    losses = sorted((case for case in cases if means[case] < lowest), key=lambda case: means[case])
+    worst = min(means, key=lambda case: means[case])
+    named = "; ".join(f"{case[0]}, {case[1]} against {case[2]} ({means[case]:+.1f})" for case in losses)
+    return [
+        f"Of {len(runs)} runs, teaching finds more rows than no teaching in {sum(g > 0 for g in runs.values())}, as "
+        f"many in {sum(g == 0 for g in runs.values())}, and fewer in {sum(g < 0 for g in runs.values())}: by 1 row in "
+        f"{sum(g == -1 for g in runs.values())}, by more in {sum(g < -1 for g in runs.values())}, by "
+        f"{-min(runs.values())} at most.",
+        "",
+        f"Each of the {len(cases)} cases was drawn {N_SEEDS} times. Between draws of a case, the gain has a standard "
+        f"deviation of {noise:.1f} rows, so the mean of a case has a standard error of {error:.1f}, and the lowest of "
+        f"{len(cases)} means would be about {lowest:.1f} if teaching made no difference. The lowest mean gain is "
+        f"{means[worst]:+.1f} ({worst[0]}, {worst[1]} against {worst[2]}). "
+        + (f"Below what chance explains: {named}." if losses else "No case loses more than chance explains."),
+    ]
+
+
+def _case(cell: Cell) -> tuple[str, str, str]:
+    return cell.table, cell.of_interest, cell.other
 
 
 def read() -> list[Cell]:
@@ -206,7 +237,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", action="store_true", help="only write the page")
     if not parser.parse_args().page:
-        done = {(cell.table, cell.of_interest, cell.other) for cell in read() if cell.method == METHODS[-1]}
+        done = {(*_case(cell), cell.seed) for cell in read() if cell.method == METHODS[-1]}
         with RESULTS.open("a", encoding="utf-8") as file:
             for cell in run(done):
                 print(json.dumps(asdict(cell)), file=file, flush=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paribus.methods.interface import KIND_NAMES, Judged
-from paribus.methods.teaching import Answers, EvidenceShares, Lesson
+from paribus.methods.teaching import SHRINKAGE, SHRINKAGE_OF_ODDS, Answers, EvidenceShares, Lesson
 
 N = 400
 RAIN, WIND = 0, 1
@@ -82,7 +82,30 @@ def test_the_minimum_is_found(judged: Judged, evidence: EvidenceShares) -> None:
     x = np.hstack([evidence.features(np.array(rows)), np.ones((len(rows), 1))])
     sign = np.where(is_real, 1.0, -1.0)
     slopes = sign / (1.0 + np.exp(sign * (x @ lesson.logarithms)))
-    assert np.abs(0.1 * lesson.logarithms - slopes @ x).max() < 1e-3
+    penalty = np.append(np.full(x.shape[1] - 1, SHRINKAGE), SHRINKAGE_OF_ODDS)
+    assert np.abs(penalty * lesson.logarithms - slopes @ x).max() < 1e-3
+
+
+def test_probabilities_are_averaged_over_plausible_weights(judged: Judged, evidence: EvidenceShares) -> None:
+    """Tests the probability of interest against the mean over weights drawn from their normal approximation."""
+    rows, is_real = [0, 200, 7, 230, 50], [False, True, False, True, False]
+    lesson = learn(judged, evidence, rows, is_real)
+    x = np.hstack([evidence.features(np.arange(N)), np.ones((N, 1))])
+    chance = 1.0 / (1.0 + np.exp(-x[rows] @ lesson.logarithms))
+    precision = np.diag(np.append(np.full(x.shape[1] - 1, SHRINKAGE), SHRINKAGE_OF_ODDS))
+    precision += (x[rows] * (chance * (1.0 - chance))[:, None]).T @ x[rows]
+    random = np.random.default_rng(0)
+    drawn = random.multivariate_normal(lesson.logarithms, np.linalg.inv(precision), 4000)
+    expected = (1.0 / (1.0 + np.exp(-x @ drawn.T))).mean(axis=1)
+    assert np.abs(lesson.interest - expected).max() < 0.02
+
+
+def test_few_answers_hardly_change_the_order(evidence: EvidenceShares, judged: Judged) -> None:
+    """Tests that an answer about a column lowers rows of that column less than the most plausible weights alone do."""
+    lesson = learn(judged, evidence, [0], [False])
+    alone = evidence.features(np.arange(N)) @ lesson.logarithms[:-1] + lesson.logarithms[-1]
+    most_plausible = 1.0 / (1.0 + np.exp(-alone))
+    assert (lesson.interest[: N // 2] > most_plausible[: N // 2]).all()
 
 
 def test_the_most_telling_row_is_unlike_those_known(judged: Judged, evidence: EvidenceShares) -> None:

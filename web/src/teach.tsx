@@ -30,11 +30,12 @@ export const answer = {
     if (await act("undo")) said.value = "The last decision was taken back.";
   },
   async next(how: "most telling" | "highest"): Promise<void> {
+    // At once: who goes elsewhere while the answer is on its way stays there.
+    view.value = "rows";
     try {
       const found = await ask<{ row: number | null }>("next", { how });
       if (found.row === null) problem.value = "No row is left to look at.";
       else selected.value = found.row;
-      view.value = "rows";
     } catch {
       problem.value = "The server does not answer.";
     }

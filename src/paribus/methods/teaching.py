@@ -5,7 +5,8 @@ only people know that. The odds that a row is of interest, if it is strange at a
 each behavioral feature and condition (given the context, given all other values), by its share in the row's evidence,
 and one for each kind of anomaly. All weights are 1 before there are answers. Answers change them by a logistic
 regression of "real" against "false alarm" whose logarithms are shrunk to 0, which is convex: one answer is a hint, ten
-are a rule.
+are a rule. Predictions are averaged over the weights that are plausible given the answers: what few answers suggest by
+chance hardly changes the order.
 
 This is in the manner of active anomaly discovery (Das et al., 2016), which puts weights on the leaves of an isolation
 forest. Here there are far fewer weights and each has a name, so that few answers teach much and can be read.
@@ -28,7 +29,9 @@ GIVEN_CONTEXT, GIVEN_ALL = CONDITIONS = ("given the context", "given all")
 # Beyond this score a row is certainly strange, and a higher score has little effect.
 CERTAIN = 3.0
 # The ridge penalties of the logarithms of the weights, and of the overall odds, which are the same for all rows.
-SHRINKAGE, SHRINKAGE_OF_ODDS = 0.1, 0.1
+SHRINKAGE, SHRINKAGE_OF_ODDS = 0.2, 0.1
+# Rows at a time for which probabilities are computed.
+BLOCK = 65_536
 # The open rows with the highest scores among which the next question is chosen.
 MAX_CANDIDATES = 500
 NATS_PER_DIGIT = float(np.log(10.0))
@@ -105,8 +108,8 @@ class Lesson:
         >>> evidence = EvidenceShares.of(judged, ["rain", "wind"])
         >>> answers = Answers(np.array([0]), np.array([False]), np.ones(1))
         >>> taught = Lesson.learn(np.array([5.0, 4.0, 3.9]), evidence, answers)
-        >>> round(taught.weights["rain", "given the context"], 2), int(taught.taught_scores.argmax())
-        (0.35, 2)
+        >>> round(taught.weights["rain", "given the context"], 2), taught.taught_scores[1:].round(1)
+        (0.53, array([3.5, 4.1]))
         """
         # Imported here, because it takes time and most runs have no answers.
         from scipy.optimize import minimize
@@ -144,18 +147,38 @@ class Lesson:
     def interest(self) -> Floats:
         """By row: the probability that it is of interest if it is strange at all."""
         n = len(self.evidence.names)
-        odds = self.evidence.shares @ self.logarithms[:n].astype(np.float32) + np.float32(self.logarithms[-1])
-        if self.evidence.kinds is not None:
-            # Rows without a kind get the last column, which has no weight.
-            odds = odds + np.append(self.logarithms[n:-1], 0.0)[self.evidence.kinds]
-        return np.asarray(_logistic(odds.astype(np.float64)))
+        # By weight: its logarithm, and a square root of the covariance; the last row is that of the overall odds.
+        root = np.column_stack([self.logarithms, np.linalg.cholesky(self._covariance)]).astype(np.float32)
+        base = np.vstack([root[n:-1], np.zeros_like(root[:1])]) + root[-1]
+        found = np.empty(len(self.scores))
+        for start in range(0, len(found), BLOCK):
+            block = slice(start, start + BLOCK)
+            # Rows without a kind get the last row, which has no weight of a kind.
+            kinds = -1 if self.evidence.kinds is None else self.evidence.kinds[block]
+            parts = self.evidence.shares[block] @ root[:n] + base[kinds]
+            found[block] = _averaged(parts[:, 0], np.einsum("ij,ij->i", parts[:, 1:], parts[:, 1:]))
+        return found
+
+    @cached_property
+    def _covariance(self) -> Floats:
+        """The covariance of the logarithms of the weights, by a normal approximation of their posterior."""
+        asked = self._with_odds(self.answers.rows)
+        chance = _logistic(asked @ self.logarithms)
+        precision = np.diag(_shrinkage(len(self.logarithms)))
+        precision += (asked * (self.answers.weights * chance * (1.0 - chance))[:, None]).T @ asked
+        return np.linalg.inv(precision)
+
+    def _variance(self, x: Floats) -> Floats:
+        """The variance of the log odds of rows, from their features."""
+        return np.einsum("ij,ij->i", x @ self._covariance, x)
 
     @cached_property
     def taught_scores(self) -> Floats:
         """The adjusted scores: unchanged where the weights are 1, and before there are answers."""
         if len(self.answers.rows) == 0:
             return self.scores
-        usual = _logistic(self.logarithms[-1])
+        # That of a row without any evidence.
+        usual = _averaged(self.logarithms[-1], self._covariance[-1, -1])
         return _stretched(_compressed(self.scores) + np.log(self.interest / usual))
 
     def most_telling(self, is_open: npt.NDArray[np.bool_]) -> int | None:
@@ -171,13 +194,9 @@ class Lesson:
         candidates = np.argsort(-scores, kind="stable")[:n]
         # Rows that are hardly strange are not informative about strange ones.
         candidates = candidates[scores[candidates] >= min(CERTAIN, float(scores[candidates[0]]))]
-        x, asked = (self._with_odds(rows) for rows in (candidates, self.answers.rows))
-        precision = np.diag(_shrinkage(x.shape[1]))
-        chance = _logistic(asked @ self.logarithms)
-        precision += (asked * (self.answers.weights * chance * (1.0 - chance))[:, None]).T @ asked
-        variance = np.einsum("ij,ij->i", x, np.linalg.solve(precision, x.T).T)
+        x = self._with_odds(candidates)
         chance = _logistic(x @ self.logarithms)
-        return int(candidates[np.argmax(chance * (1.0 - chance) * variance)])
+        return int(candidates[np.argmax(chance * (1.0 - chance) * self._variance(x))])
 
     def _with_odds(self, rows: Positions) -> Floats:
         return np.hstack([self.evidence.features(rows), np.ones((len(rows), 1))])
@@ -190,6 +209,11 @@ def _shrinkage(n: int) -> Floats:
 def _logistic(logits: Floats) -> Floats:
     """The probability of log odds."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -logits)))
+
+
+def _averaged(mean: Floats, variance: Floats) -> Floats:
+    """The probability averaged over normal log odds: MacKay's approximation of the integral."""
+    return _logistic(np.asarray(mean, dtype=np.float64) / np.sqrt(1.0 + np.pi / 8.0 * variance))
 
 
 def _nats(p_values: Floats) -> Floats:
