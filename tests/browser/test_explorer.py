@@ -18,6 +18,7 @@ from paribus.explain.known import read_known
 from paribus.explore.folder import Folder
 from paribus.explore.run import LOOPBACK, listen, make_server
 from paribus.explore.session import Session
+from paribus.explore.take_away import make
 from tests.browser import page_checks
 from tests.explore.support import QUICK, ROLES, TOKEN, wait, write_stones
 from tests.support.hostile import NAMES
@@ -181,15 +182,43 @@ def test_every_view_is_accessible(open_page: OpenPage, options: dict[str, Any], 
     """Tests that no view violates the rules of axe, on a phone, in light and dark, and that none is too wide."""
     page = open_page(**options)
     page.locator(".line:not(.loading)").first.click()
+    page.keyboard.press("f")
+    expect(page.locator(".badge")).to_have_text("1", timeout=PATIENCE)
     page.locator(".beans svg").first.wait_for()
     page.get_by_text("What if …").click()
+    page.locator(".inputs input:not([type])").last.fill("1")
+    page.locator(".verdict table").wait_for()
     page.get_by_label("rows like this").check()
     page.get_by_text("The rule is about").wait_for()
     for view in views:
-        page.get_by_role("button", name=view, exact=True).click()
+        page.locator("nav button", has_text=view).click()
         page.locator("main h2").first.wait_for()
         assert violations(page) == [], view
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
+
+
+def test_a_report_is_read_and_marked(open_page: OpenPage, server: Running, folder: Path) -> None:
+    """Tests that a report opens on a phone as what it is, with rows to mark, and without questions to a detector."""
+    result = server.session.taught()
+    (folder / "stones-report.html").write_bytes(make("report", result, server.session.origin()).content)
+    running = Running(folder)
+    try:
+        page = open_page(running.address, viewport=PHONE)
+        page.get_by_role("button", name="stones-report.html").click()
+        page.get_by_text("This is a report.").wait_for()
+        page.locator(".line", has_text="S0020").click()
+        expect(page.locator(".sentence")).to_contain_text("z 0.000", timeout=PATIENCE)
+        assert page.get_by_text("What if …").count() == 0
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.locator(".groups li", has_text="z is 0").get_by_role("button", name="Known cause").click()
+        expect(page.locator(".line", has_text="S0020")).to_have_count(0, timeout=PATIENCE)
+        assert read_known(folder / "stones-report.known.csv")[0].rule is not None
+        page.get_by_role("button", name="Take away").click()
+        page.get_by_text("A report holds no detector").wait_for()
+        assert page.get_by_role("button", name="Model").count() == 0
+    finally:
+        running.stop()
 
 
 def test_two_tabs_stay_consistent(open_page: OpenPage) -> None:
