@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -25,17 +26,17 @@ class Budget:
     """Measures tests where they run, and adds them up where the results are printed (with pytest-xdist, elsewhere)."""
 
     def __init__(self) -> None:
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._too_long: dict[str, float] = {}
         self._before = 0.0
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self) -> Iterator[None]:
+    def pytest_runtest_protocol(self) -> Generator[None, Any, Any]:
         self._before = processor_seconds()
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self) -> Iterator[None]:
+    def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
         report = yield
         after = processor_seconds()
         report.processor_seconds = after - self._before
@@ -56,7 +57,7 @@ class Budget:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         total = sum(self._seconds.values())
         terminalreporter.section(f"processor time: {total:.0f} s of {MAX_TOTAL_SECONDS:.0f} s, by file")
-        for name, seconds in self._seconds.most_common(N_FILES):
+        for name, seconds in sorted(self._seconds.items(), key=lambda each: -each[1])[:N_FILES]:
             terminalreporter.line(f"{seconds:6.1f} s  {name}")
         for name, seconds in self._too_long.items():
             terminalreporter.line(f"{name}: {seconds:.1f} s, more than the {MAX_SECONDS:g} s that a test may take")
