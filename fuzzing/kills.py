@@ -55,7 +55,7 @@ def write_all(folder: Path, generation: int) -> None:
     """Writes all files once."""
     table = {"x": np.arange(40.0), "y": np.full(40, float(generation)) + np.arange(40) % 3}
     detector = ConditionalSurprise(["x"], ["y"], n_trees=2, n_jobs=1).fit(table)
-    work = [
+    work: list[Callable[[], object]] = [
         *(partial(write_columns, folder / name, columns(generation), OPTIONS) for name in TABLES),
         partial(detector.save, folder / MODEL),
         partial(detector.report, folder / REPORT, n_rows=2),

@@ -25,7 +25,7 @@ COMMON = (
     b"\xef\xbb\xbf",
 )
 # Values that programs that read JSON seldom expect.
-ODD_VALUES = (
+ODD_VALUES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2, 0.5, -0.0, 1e308, float("inf"), float("nan"), 2**31, 2**53 + 1, 2**64, -(2**63),
     10**400, "", "0", "x", "\x00", "\ud800", "=1+1", "2026-01-31", "x" * 3_000, [], {}, [[]], [None], {"": 1},
 )  # fmt: skip
@@ -75,7 +75,7 @@ def _changed_value(random: Random, value: Any) -> Any:
     elif kind == 2 and isinstance(value, list):
         value.insert(key, deepcopy(value[other]))
     elif kind == 3 and isinstance(value, dict):
-        value[random.choice(("", "x", "a b", key + "2"))] = value.pop(key)
+        value[random.choice(("", "x", "a b", f"{key}2"))] = value.pop(key)
     else:
         value[key] = _changed_value(random, value[key])
     return value
