@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 import signal
+import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -158,6 +159,45 @@ def test_files_of_a_stream_are_those_of_a_table_in_memory(
     assert frames[0]["known"].notna().sum() > 2 or "--only" in options
     pd.testing.assert_frame_equal(frames[1], frames[0], check_exact=True)
     assert printed[1] == printed[0]
+
+
+@pytest.mark.usefixtures("sampled")
+@pytest.mark.parametrize("kind", ["hive", "sqlite", "duckdb", "pipe"])
+def test_every_source_is_streamed_to_the_same_file(
+    days: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Tests folders with values in their names, databases and pipes, row by row."""
+    table = pd.read_csv(days)
+    columns = ", ".join(f'"{name}"' for name in table)
+    if kind == "hive":
+        source: list[Any] = [tmp_path / "hive"]
+        for zone, part in table.groupby("zone"):
+            (tmp_path / "hive" / f"zone={zone}").mkdir(parents=True)
+            part.drop(columns="zone").to_parquet(tmp_path / "hive" / f"zone={zone}" / "part.parquet")
+        table = table.sort_values("zone", kind="stable")
+    elif kind == "sqlite":
+        with sqlite3.connect(tmp_path / "days.sqlite") as connection:
+            table.to_sql("days", connection, index=False)
+        source = [f"sqlite:///{tmp_path}/days.sqlite", "--sql", "days"]
+    elif kind == "duckdb":
+        with duckdb.connect(str(tmp_path / "days.duckdb")) as connection:
+            connection.register("rows", table)
+            connection.execute(f"CREATE TABLE days AS SELECT {columns} FROM rows")
+        source = [f"duckdb:///{tmp_path}/days.duckdb", "--sql", "days"]
+    expected = tmp_path / "expected.csv"
+    table.to_csv(tmp_path / "days.csv", index=False)
+    assert invoke("score", model, tmp_path / "days.csv", "--id", "station", "--out", expected)[0] == 0
+    out = ["--id", "station", "--out", tmp_path / "o.csv"]
+    if kind == "pipe":
+        read, write = os.pipe()
+        os.write(write, (tmp_path / "days.csv").read_bytes())
+        os.close(write)
+        source = [f"/dev/fd/{read}"]
+    monkeypatch.setattr(commands, "sample_size", lambda *_: 100)
+    code, _, err = invoke("score", model, *source, *MEMORY, *out)
+    assert code == 0, err
+    found = pd.read_csv(tmp_path / "o.csv")
+    pd.testing.assert_frame_equal(found, pd.read_csv(expected)[list(found)], check_exact=True, check_dtype=False)
 
 
 @pytest.mark.usefixtures("sampled")
