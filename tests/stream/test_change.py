@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.signal import lfilter
 from scipy.special import ndtr
 
 from paribus._common.arrays import Floats
 from paribus.stream.bets import BETS, N_PLACES, PATIENCE, PAYOFFS
 from paribus.stream.change import N_BINS, ChangeTests
+from paribus.stream.dependence import block_lengths, dependence_time
 from paribus.stream.false_discoveries import OnlineDiscoveries
 from paribus.stream.randomness import uniform_rows
 from tests.oracles.change import PlainChangeTests
@@ -27,46 +29,52 @@ def watch(
     n_groups: int = 1,
     seed: int = 0,
     begin: int = 300,
+    length: int = 1,
 ) -> tuple[Any, Any]:
     """The first change that is found in the levels of one column, and the row that settled it."""
-    tests = ChangeTests(alpha, np.ones(1, dtype=np.int64), 1, n_groups, seed)
-    tests.begin(np.random.default_rng(seed).uniform(size=(begin, 1)), np.zeros(begin, dtype=np.int64))
+    tests = ChangeTests(alpha, np.array([length]), 1, n_groups, seed)
     n = len(levels)
     groups = np.zeros((n, 1), dtype=np.int64) if groups is None else groups
+    known = np.random.default_rng(seed).uniform(size=(begin, 1))
+    tests.begin(known, np.zeros(begin, dtype=np.int64), groups[:begin])
     found = tests.update(levels[:, None], np.zeros(n, dtype=np.int64), groups, 0)
     return found[0] if found else (None, None)
 
 
-def test_agrees_with_the_plain_tests() -> None:
+@pytest.mark.parametrize(("length", "n_known", "change", "n"), [(1, 40, 90, 180), (7, 210, 230, 380)])
+def test_agrees_with_the_plain_tests(length: int, n_known: int, change: int, n: int) -> None:
     """Tests that wealth, beginnings and findings are those of tests that keep every bet on its own."""
     random = np.random.default_rng(3)
-    n, limit = 150, 40.0
+    limit = 20.0
     levels = random.uniform(size=(n, 2))
-    levels[60:, 1] = levels[60:, 1] ** 0.3
-    levels[10, 0] = np.nan
+    levels[change:, 1] = levels[change:, 1] ** 0.2
+    levels[50, 0] = np.nan
     cells = random.integers(0, 2, n)
     groups = np.column_stack([np.zeros(n, dtype=np.int64), random.integers(-1, 3, n)])
-    groups[groups == 0] = 0
     groups[:, 1] = np.where(groups[:, 1] > 0, groups[:, 1], -1)
-    tests = ChangeTests(2 / limit, np.ones(2, dtype=np.int64), 2, 3, 5)
-    plain = PlainChangeTests(2, 2, 3, N_BINS, PAYOFFS.tolist(), PATIENCE, limit)
+    tests = ChangeTests(2 / limit, np.full(2, length), 2, 3, 5)
+    plain = PlainChangeTests([length, length], 3, N_BINS, PAYOFFS, PATIENCE, limit)
     drawn = uniform_rows(5, 0, n, 2)
+    tests.begin(levels[:n_known], cells[:n_known], groups[:n_known])
+    changes = tests.update(levels[n_known:], cells[n_known:], groups[n_known:], n_known)
     found = []
     for row in range(n):
         own = [group for group in groups[row].tolist() if group >= 0]
-        found += [(row, column) for column in plain.update(levels[row], int(cells[row]), own, drawn[row], 100 + row)]
-    changes = tests.update(levels, cells, groups, 100)
+        of_row = levels[row], int(cells[row]), own, drawn[row], row
+        if row == n_known:
+            plain.blocks.clear()
+        found += [(row - n_known, column) for column in plain.update(*of_row, is_known=row < n_known)]
     assert [(row, change.column) for row, change in changes] == found != []
     np.testing.assert_allclose(tests.evidence, [plain.evidence(0), plain.evidence(1)], rtol=1e-9)
-    change = changes[0][1]
-    bet = int(np.argmax(tests.wealth[1, change.group] * (tests.begun[1, change.group] == change.since)))
-    assert change.since == plain.since(1, change.group, bet)
+    first = changes[0][1]
+    bet = int(np.argmax(tests.wealth[1, first.group] * (tests.begun[1, first.group] == first.since)))
+    assert first.since == plain.since(1, first.group, bet)
 
 
 def test_bets_are_fair() -> None:
     """Tests that no bet gains or loses on uniform p-values, and that none can lose everything."""
-    np.testing.assert_allclose(PAYOFFS.mean(axis=0), 1.0, rtol=1e-12)
-    assert PAYOFFS.shape == (N_PLACES, len(BETS))
+    np.testing.assert_allclose(PAYOFFS.mean(axis=1), 1.0, rtol=1e-12)
+    assert PAYOFFS.shape == (3, N_PLACES, len(BETS))
     assert PAYOFFS.min() > 0.04
 
 
@@ -79,6 +87,56 @@ def test_false_alarms_are_as_rare_as_asked() -> None:
         alarms += watch(random.uniform(size=1000) ** 1.5, alpha=0.1, seed=seed, begin=0)[0] is not None
     # With a probability of 0.1, more than 21 of 120 turn up in 1 of 200 cases.
     assert alarms <= 21
+
+
+def autoregressive(random: np.random.Generator, n: int, correlation: float) -> Floats:
+    """Normal values, each of which depends on the one before."""
+    return np.asarray(lfilter([np.sqrt(1.0 - correlation**2)], [1.0, -correlation], random.normal(size=n + 200))[200:])
+
+
+def test_rows_that_depend_on_each_other_cause_no_alarms() -> None:
+    """Tests that blocks, as long as the known rows say, keep the rate of false alarms where single rows do not."""
+    alarms = {1: 0, 0: 0}
+    for seed in range(50):
+        levels = ndtr(autoregressive(np.random.default_rng(seed), 4000, 0.8))[:, None]
+        for length in alarms:
+            known = block_lengths([dependence_time(levels[:2000, 0])], 2000) if length == 0 else np.array([length])
+            tests = ChangeTests(0.05, known, 1, 1, seed)
+            everywhere = np.zeros((2000, 1), dtype=np.int64)
+            tests.begin(levels[:2000], everywhere[:, 0], everywhere)
+            alarms[length] += bool(tests.update(levels[2000:], everywhere[:, 0], everywhere, 0))
+    # With a probability of 0.05, more than 7 of 50 turn up in 1 of 500 cases.
+    assert alarms[0] <= 7
+    assert alarms[1] > 30
+
+
+def test_what_a_model_gets_wrong_in_a_group_is_no_change() -> None:
+    """Tests that groups of one cell whose levels always differed cause no alarm."""
+    random = np.random.default_rng(6)
+    group = random.integers(1, 3, 4000)
+    levels = random.uniform(size=4000) ** np.where(group == 1, 0.7, 1.4)
+    groups = np.column_stack([np.zeros(4000, dtype=np.int64), group])
+    assert watch(levels, groups=groups, n_groups=3, begin=0)[0] is None
+
+
+@pytest.mark.parametrize("correlation", [0.5, 0.8, 0.9])
+def test_dependence_is_measured(correlation: float) -> None:
+    """Tests that the dependence time is about that of an autoregressive process, and 1 for independent rows."""
+    random = np.random.default_rng(7)
+    found = dependence_time(ndtr(autoregressive(random, 8000, correlation)))
+    assert 0.7 < found / ((1.0 + correlation) / (1.0 - correlation)) < 1.6
+
+
+def test_dependence_may_hide_in_the_spread_or_in_one_lag() -> None:
+    """Tests that calm and restless times, and what comes again after a day, count as dependence."""
+    random = np.random.default_rng(8)
+    calm = np.repeat(random.uniform(0.2, 3.0, size=80), 50) * random.normal(size=4000)
+    assert dependence_time(ndtr(calm)) > 10
+    daily = random.normal(size=4000)
+    daily[24:] += daily[:-24]
+    assert block_lengths([dependence_time(ndtr(daily))], 4000)[0] >= 25
+    times = [dependence_time(random.uniform(size=1500)) for _ in range(40)]
+    assert times.count(1.0) >= 39
 
 
 @pytest.mark.parametrize(
@@ -117,7 +175,7 @@ def test_a_change_after_a_million_rows_is_found_nearly_as_soon() -> None:
         tests = ChangeTests(0.01, np.ones(1, dtype=np.int64), 1, 1, 0)
         values = ndtr(np.random.default_rng(4).normal(size=1_000))
         # What a stable stream leaves behind: counts of levels, and wealth that is not bet any more.
-        tests.begin(values[:, None], np.zeros(1_000, dtype=np.int64))
+        tests.begin(values[:, None], np.zeros(1_000, dtype=np.int64), np.zeros((1_000, 1), dtype=np.int64))
         tests.counts *= n_before // 1_000
         tests.n_in_group[:] = n_before
         later = ndtr(np.random.default_rng(5).normal(size=1_000) + 1.0)

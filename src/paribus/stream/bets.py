@@ -53,15 +53,30 @@ BETS: tuple[tuple[str, Callable[[Floats], Floats]], ...] = (
 HOWS = tuple(how for how, _ in BETS)
 
 
+# A block of rows has two statistics, which change with the level and with the spread of its rows.
+OF_LEVEL, OF_SPREAD, NONE = 0, 1, -1
+_STATISTIC = {HIGHER: OF_LEVEL, LOWER: OF_LEVEL, WIDER: OF_SPREAD, NARROWER: OF_SPREAD, SHAPE: NONE}
+STATISTICS = np.array([_STATISTIC[how] for how in HOWS], dtype=np.int64)
+"""By bet: the statistic of blocks that it is about."""
+# How a bet on rows is made on the statistic of blocks: rows that are more spread out have a higher one.
+_OF_BLOCKS = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 1, 7: 2, 8: 4, 9: 5}
+
+
 def _payoffs() -> Floats:
     edges = np.linspace(0.0, 1.0, N_PLACES + 1)
     # The mean over a bin, so that the bets are fair for binned p-values.
     heights = np.column_stack([np.diff(cumulative(edges)) * N_PLACES for _, cumulative in BETS])
-    return np.asarray(RESERVE + (1.0 - RESERVE) * heights)
+    of_rows = RESERVE + (1.0 - RESERVE) * heights
+    of_blocks = np.ones((2, *of_rows.shape))
+    for bet, same in _OF_BLOCKS.items():
+        of_blocks[STATISTICS[bet], :, bet] = of_rows[:, same]
+    return np.concatenate([of_rows[None], of_blocks])
 
 
 PAYOFFS = _payoffs()
-"""[bin of the p-value][bet]: the factor by which the wealth grows; its mean over all bins is 1."""
+"""[p-value of a row, of the level of a block, of its spread][bin of the p-value][bet]: the factor of the wealth.
+
+Its mean over all bins is 1."""
 
 
 def not_begun(n_rows: Floats) -> Floats:

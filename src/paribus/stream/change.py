@@ -10,17 +10,12 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus._core import update_change_tests
-from paribus.stream.bets import BETS, HOWS, PATIENCE, PAYOFFS, SHAPE, not_begun
+from paribus.stream.bets import BETS, HOWS, PATIENCE, PAYOFFS, SHAPE, STATISTICS, not_begun
 from paribus.stream.randomness import uniform_rows
 
-N_BINS = 256
+N_BINS = 128
 """The number of bins of levels; ties are broken at random."""
-# The number of recent p-values that are kept.
-N_RECENT = 256
-MAX_STRIDE = 1_000
 SHAPE_WEIGHT = 0.01
-# Autocorrelations up to this are neglected.
-MIN_CORRELATION = 0.1
 
 
 @dataclass(frozen=True)
@@ -43,17 +38,19 @@ class ChangeTests:
     """Tests columns of levels for changes, each everywhere and in groups of rows.
 
     A level is where a value lies in its own distribution. Its p-value is its rank among the levels of earlier rows of
-    the same cell, ties broken at random: uniform and independent as long as rows of a cell are exchangeable, however
-    good or bad the model is. Bets against that are begun with every row; their wealth is a martingale, which exceeds
-    1 / alpha with a probability of at most alpha, ever (Ville's inequality).
+    the same cell and group, ties broken at random: uniform and independent as long as these rows are exchangeable,
+    however good or bad the model is. Bets against that are begun with every row; their wealth is a martingale, which
+    exceeds 1 / alpha with a probability of at most alpha, ever (Ville's inequality).
+
+    If successive rows are dependent, blocks of rows are tested instead: the mean of the ranks in a block, and the mean
+    of their distances from the middle, are ranked among earlier blocks. This only requires exchangeable blocks.
 
     Parameters
     ----------
     alpha : float
         The probability of any false alarm, ever.
-    strides : array
-        By column: the step between rows that are tested; 0 if it is not tested. In most streams, successive rows are
-        not in most streams.
+    lengths : array
+        By column: the number of rows of a block; 1 to test each row, 0 if it is not tested.
     n_cells : int
         The number of cells.
     n_groups : int
@@ -63,13 +60,19 @@ class ChangeTests:
     """
 
     alpha: float
-    strides: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int64]
     n_cells: int
     n_groups: int
     seed: int
     n_rows: int = 0
-    counts: npt.NDArray[np.int64] = field(init=False, repr=False)
-    """[column][cell][bin]: levels so far."""
+    counts: npt.NDArray[np.int32] = field(init=False, repr=False)
+    """[column][cell][group][bin]: levels so far."""
+    block_counts: npt.NDArray[np.int32] = field(init=False, repr=False)
+    """[column][group][statistic][bin]: blocks so far."""
+    sums: Floats = field(init=False, repr=False)
+    """[column][group]: of the current block, how many rows, and the sums of what its statistics are made of."""
+    in_block: npt.NDArray[np.int64] = field(init=False, repr=False)
+    """By column: the rows of the current block."""
     wealth: Floats = field(init=False, repr=False)
     """[column][group][bet]."""
     best: Floats = field(init=False, repr=False)
@@ -78,39 +81,46 @@ class ChangeTests:
     """[column][group][bet]: the row with which this part began."""
     n_in_group: Floats = field(init=False, repr=False)
     """[column][group]: rows so far."""
-    recent: Floats = field(init=False, repr=False)
-    """[column][position in a ring buffer]: the last p-values, for pictures."""
     is_over: npt.NDArray[np.uint8] = field(init=False)
     """By column: whether a change was found, and the test has ended."""
 
     def __post_init__(self) -> None:
-        n, shape = len(self.strides), (len(self.strides), self.n_groups, len(BETS))
-        self.counts = np.zeros((n, self.n_cells, N_BINS), dtype=np.int64)
+        n, shape = len(self.lengths), (len(self.lengths), self.n_groups, len(BETS))
+        self.counts = np.zeros((n, self.n_cells, self.n_groups, N_BINS), dtype=np.int32)
+        self.block_counts = np.zeros((n, self.n_groups, 2, N_BINS), dtype=np.int32)
+        self.sums, self.in_block = np.zeros((n, self.n_groups, 3)), np.zeros(n, dtype=np.int64)
         self.wealth, self.best = np.zeros(shape), np.full(shape, -np.inf)
         self.begun = np.zeros(shape, dtype=np.int64)
         self.n_in_group = np.zeros(shape[:2])
-        self.recent = np.full((n, N_RECENT), np.nan)
         self.is_over = np.zeros(n, dtype=np.uint8)
         # Half of the wealth is bet everywhere, the other half in the groups.
         self._shares = np.full(self.n_groups, 0.5 / max(self.n_groups - 1, 1))
         self._shares[0] = 0.5 if self.n_groups > 1 else 1.0
 
-    def begin(self, levels: Floats, cells: npt.NDArray[np.int64]) -> None:
-        """Starts with rows that are known to have no change: [row][column]."""
-        for column in range(levels.shape[1]):
-            known = ~np.isnan(levels[:, column])
-            np.add.at(self.counts[column], (cells[known], _bins(levels[known, column])), 1)
+    def begin(self, levels: Floats, cells: npt.NDArray[np.int64], groups: npt.NDArray[np.int64]) -> None:
+        """Starts with successive rows that are known to have no change: see `update`."""
+        self._look(levels, cells, groups, 0, is_known=True)
+        # An incomplete block is dropped.
+        self.sums[:] = 0.0
+        self.in_block[:] = 0
 
     @property
     def evidence(self) -> Floats:
-        """By column: the factor by which the wealth has grown."""
-        held = self.wealth.mean(axis=2) + not_begun(self.n_in_group)
-        return np.asarray(held @ self._shares)
+        """By column: the largest wealth of any group, weighted by its share of the initial wealth.
+
+        Ranks in different groups are dependent, so their wealth must not be added up. Each group, and each of the two
+        statistics of blocks, has an account of its own; the alarm is a union bound over accounts.
+        """
+        kept = not_begun(self.n_in_group)
+        of_rows = self.wealth.mean(axis=2) + kept
+        of_blocks = [(self.wealth[:, :, which == STATISTICS].mean(axis=2) + kept) / 2.0 for which in (0, 1)]
+        held = np.where((self.lengths == 1)[:, None], of_rows, np.maximum(*of_blocks))
+        return np.asarray((held * self._shares).max(axis=1, initial=0.0))
 
     @property
     def limit(self) -> float:
         """The evidence at which a change of a column is reported."""
-        return len(self.strides) / self.alpha
+        return len(self.lengths) / self.alpha
 
     def update(
         self,
@@ -137,13 +147,26 @@ class ChangeTests:
         list of (row, Change)
             The changes that were found, and the rows at which they were.
         """
+        found = self._look(levels, cells, groups, number, is_known=False)
+        return [(int(found[column]), self._describe(column)) for column in np.flatnonzero(found >= 0).tolist()]
+
+    def _look(
+        self,
+        levels: Floats,
+        cells: npt.NDArray[np.int64],
+        groups: npt.NDArray[np.int64],
+        number: int,
+        *,
+        is_known: bool,
+    ) -> npt.NDArray[np.int64]:
         found = update_change_tests(
-            self.strides, self._shares, PAYOFFS, PATIENCE, self.limit, self.counts, self.wealth, self.best, self.begun,
-            self.n_in_group, self.recent, self.is_over, self.n_rows, np.ascontiguousarray(levels), cells,
-            np.ascontiguousarray(groups), uniform_rows(self.seed, self.n_rows, *levels.shape), number,
+            self.lengths, self._shares, PAYOFFS, STATISTICS, PATIENCE, self.limit, self.counts, self.block_counts,
+            self.sums, self.in_block, self.wealth, self.best, self.begun, self.n_in_group, self.is_over,
+            np.ascontiguousarray(levels), cells, np.ascontiguousarray(groups),
+            uniform_rows(self.seed, self.n_rows, *levels.shape), number, is_known,
         )  # fmt: skip
         self.n_rows += len(levels)
-        return [(int(found[column]), self._describe(column)) for column in np.flatnonzero(found >= 0).tolist()]
+        return found
 
     def _describe(self, column: int) -> Change:
         evidence = float(self.evidence[column])
@@ -155,46 +178,24 @@ class ChangeTests:
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The state of the tests, to continue later."""
-        names = ("counts", "wealth", "best", "begun", "n_in_group", "recent", "is_over")
-        return {name: getattr(self, name) for name in names} | {"n_rows": np.array([self.n_rows])}
+        names = (
+            "lengths", "counts", "block_counts", "sums", "in_block", "wealth", "best", "begun", "n_in_group", "is_over",
+        )  # fmt: skip
+        # Stored arrays have no more than three dimensions.
+        arrays = {name: _flat(getattr(self, name)) for name in names}
+        return arrays | {"n_rows": np.array([self.n_rows])}
 
     def go_on(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Restores what `state` returned. Raises a ValueError if it is inconsistent."""
         for name, value in state.items():
             if name == "n_rows":
                 (self.n_rows,) = value.tolist()
-            elif name not in self.__dict__ or getattr(self, name).shape != value.shape:
+            elif name not in self.__dict__ or _flat(getattr(self, name)).shape != value.shape:
                 raise ValueError("the stored tests are not those of this model")
             else:
-                setattr(self, name, value.astype(getattr(self, name).dtype))
+                own = getattr(self, name)
+                setattr(self, name, value.astype(own.dtype).reshape(own.shape))
 
 
-def _bins(levels: Floats) -> npt.NDArray[np.int64]:
-    return np.clip((levels * N_BINS).astype(np.int64), 0, N_BINS - 1)
-
-
-def find_strides(levels: Floats) -> npt.NDArray[np.int64]:
-    """By column of levels of successive rows: the distance between rows that are nearly independent.
-
-    0 if it exceeds a tenth of the rows: such a column cannot be tested.
-
-    >>> walk = np.repeat(np.random.default_rng(0).uniform(size=2000), 5)
-    >>> find_strides(np.column_stack([walk, np.random.default_rng(1).uniform(size=10_000)])).tolist()
-    [5, 1]
-    """
-    n = len(levels)
-    strides = np.ones(levels.shape[1], dtype=np.int64)
-    n_lags = min(n // 10, MAX_STRIDE)
-    for column in range(levels.shape[1]):
-        away = levels[:, column] - np.nanmean(levels[:, column]) if n else levels[:, column]
-        away = np.nan_to_num(away)
-        total = float(away @ away)
-        if n_lags < 1 or total <= 0.0:
-            continue
-        spectrum = np.abs(np.fft.rfft(away, 2 * n)) ** 2
-        correlations = np.fft.irfft(spectrum)[1 : n_lags + 1] / total
-        high = np.flatnonzero(np.abs(correlations) > max(MIN_CORRELATION, 4.0 / np.sqrt(n)))
-        if high.size:
-            last = int(high[-1]) + 2
-            strides[column] = last if last <= n_lags else 0
-    return strides
+def _flat(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return array.reshape(len(array), -1, array.shape[-1]) if array.ndim > 3 else array

@@ -17,11 +17,13 @@ from paribus.detectors.surprise import ConditionalSurprise
 from paribus.methods.interface import Judged
 from paribus.methods.null import ScoreNull
 from paribus.stream.alarms import LAW, ROW, Alarm, RowVerdict, say_row
-from paribus.stream.checkpoint import DetectorBytes
+from paribus.stream.checkpoint import Checkpoint, DetectorBytes
 from paribus.stream.false_discoveries import OnlineDiscoveries
 from paribus.stream.history import History
+from paribus.stream.levels import Levels
 from paribus.stream.recent_rows import RecentRows
 from paribus.stream.reference import Reference
+from paribus.stream.refitting import refit
 from paribus.stream.row_times import RowTimes
 from paribus.tables.table import Table
 
@@ -87,11 +89,16 @@ class LearningMonitor:
     def _step(self) -> int:
         return self.adapt_every or max(self._n_window // 8, 64)
 
-    def _begin(self, detector: ConditionalSurprise) -> None:
-        """Compares rows with a new detector from now on."""
+    @property
+    def _seed(self) -> int:
+        """The seed of the tests since the last new beginning."""
+        return self.random_state * 1_000 + self.n_new_beginnings_ * 10
+
+    def _begin(self, detector: ConditionalSurprise, reference: Reference | None = None) -> None:
+        """Judges rows by a new detector from now on, and compares them with a reference, by default a new one."""
         self.detector_ = detector
         self._scorer = detector.scorer()
-        self._reference = Reference(detector, self.alpha, self.random_state * 1_000 + self.n_new_beginnings_ * 10)
+        self._reference = reference or Reference.begin(detector, self.alpha, self._seed, self._reference)
         self._times = RowTimes(detector, self.time)
         if isinstance(self.window, timedelta) and not self._times.names:
             raise ValueError("a window of time needs the time of each row: name its column with time")
@@ -115,13 +122,16 @@ class LearningMonitor:
             self._scorer = self.detector_.scorer()
 
     @classmethod
-    def _resume(
-        cls, reference: ConditionalSurprise, parameters: dict[str, Any], n_rows: int, n_new_beginnings: int
-    ) -> Self:
-        """A monitor that started with a reference after some rows, before the state since then is restored."""
-        monitor = cls(clone(reference), **parameters)
+    def _resume(cls, found: Checkpoint, n_rows: int, n_new_beginnings: int) -> Self:
+        """A monitor with the detector and the reference of a checkpoint, before the rest of its state is restored."""
+        fields, arrays = found.fields, found.arrays
+        monitor = cls(clone(found.detectors["detector"]), **fields["parameters"])
         monitor.n_rows_, monitor.n_new_beginnings_ = n_rows, n_new_beginnings
-        monitor._begin(reference)
+        levels = Levels(found.detectors["reference"], monitor._seed)
+        lengths = arrays["law_lengths"], arrays["circumstances_lengths"]
+        reference = Reference(levels, monitor.alpha, monitor._seed, *lengths)
+        reference.go_on(fields["tests"], arrays)
+        monitor._begin(found.detectors["detector"], reference)
         return monitor
 
     def _update_table(self, table: Table) -> list[RowVerdict]:
@@ -271,18 +281,6 @@ class LearningMonitor:
         self._null = None
         self._begin(found)
         return True
-
-
-def refit(detector: ConditionalSurprise, table: dict[str, list[Any]]) -> ConditionalSurprise | None:
-    """Refits a detector; None if that is not possible, or if it would judge other columns than before."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            found: ConditionalSurprise = clone(detector).fit(table)
-    except (ValueError, TypeError):
-        # Such as a column that is constant, or text where there were numbers.
-        return None
-    return found if found.behavioral_features_ == detector.behavioral_features_ else None
 
 
 def _cells(table: Table, name: str) -> list[Any]:

@@ -354,13 +354,8 @@ class Monitor(LearningMonitor):
         fields = found.fields
         with damage_explained(path):
             counts = [Fields(fields).whole(name, 0, 2**53) for name in ("n_rows", "n_new_beginnings", "n_adaptations")]
-            monitor = cls._resume(found.detectors["reference"], fields["parameters"], *counts[:2])
-            assert monitor._reference is not None
-            monitor._reference.go_on(fields["tests"], found.arrays)
+            monitor = cls._resume(found, *counts[:2])
             monitor.n_adaptations_ = counts[2]
-            if monitor.n_adaptations_ > 0:
-                monitor.detector_ = found.detectors["detector"]
-                monitor._scorer = monitor.detector_.scorer()
             monitor._odd.n_rows, monitor._odd.n_odd = fields["odd"]
             monitor.alarms_.extend(Alarm(**each) for each in fields["alarms"])
             monitor._changed = [Alarm(**each) for each in fields["changed"]]

@@ -8,21 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._common.statistics import evenly
-from paribus.detectors.row_scorer import RowScorer
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.stream.alarms import CIRCUMSTANCES, LAW, Alarm, say_circumstances, say_law
-from paribus.stream.change import Change, ChangeTests, find_strides
-from paribus.stream.randomness import uniform_rows
-from paribus.stream.surroundings import Surroundings
+from paribus.stream.beginning import find_beginning
+from paribus.stream.change import Change, ChangeTests
+from paribus.stream.levels import Levels
 
-# Fitted rows that ranks begin with. More would make the tests notice that fitted rows are never quite like new ones,
-# and those of a small fit are not: then, the stream is compared with its own beginning.
-N_FIRST, MIN_FITTED = 2_000, 1_000
-# Successive fitted rows that tell how far apart rows are independent.
-N_SUCCESSIVE = 4_096
-# Seeds of what is drawn at random, so that nothing is drawn twice.
-OF_FIRST, OF_LEVELS, OF_CONTEXT, OF_LAW, OF_CIRCUMSTANCES = range(1, 6)
+# Seeds of the tests; those of levels are below.
+OF_LAW, OF_CIRCUMSTANCES = 4, 5
 # A cell with so many times its share of the reference is one of new circumstances.
 CROWDED = 2.0
 # How fast the shares of cells are forgotten, in rows.
@@ -30,61 +23,68 @@ MEMORY_OF_CELLS = 200.0
 
 
 class Reference:
-    """Watches for changes against a fitted detector.
+    """Watches for changes against a model that stays as it is. `begin` makes one.
 
     Parameters
     ----------
-    detector : ConditionalSurprise
-        What the stream is compared with.
+    levels : Levels
+        Where rows lie in what the model expects.
     alpha : float
         The probability of a false alarm of each of the two kinds, ever.
     seed : int
         The seed of what is drawn at random.
+    law_lengths, context_lengths : array
+        The number of rows of a block, by behavior, and by what is watched of the context.
     """
 
-    def __init__(self, detector: ConditionalSurprise, alpha: float, seed: int) -> None:
-        self.detector = detector
-        self.scorer: RowScorer = detector.scorer()
-        self._seed = seed
-        view = detector.view()
-        store = view.store
-        self.surroundings = Surroundings(store.context(slice(None)), view.context)
-        self.names = view.behavior_names
-        first = evenly(np.arange(store.n_rows), N_FIRST)
-        if store.n_rows < MIN_FITTED:
-            first = first[:0]
-        successive = np.arange(max(0, store.n_rows - N_SUCCESSIVE), store.n_rows)
-        context = store.context(first)
-        of_context = self._context_levels(context, OF_FIRST)
-        of_law = self._fitted_levels(first)
-        law_strides = find_strides(self._fitted_levels(successive))
-        context_strides = find_strides(self._context_levels(store.context(successive), OF_FIRST))
-        self.unwatched = [name for name, stride in zip(self.names, law_strides, strict=True) if stride == 0]
-        """Behavior that cannot be tested: successive rows are too much alike."""
+    def __init__(
+        self,
+        levels: Levels,
+        alpha: float,
+        seed: int,
+        law_lengths: npt.NDArray[np.int64],
+        context_lengths: npt.NDArray[np.int64],
+    ) -> None:
+        self.levels, self.surroundings, self.names = levels, levels.surroundings, levels.names
+        if len(law_lengths) != len(self.names) or len(context_lengths) != len(self.surroundings.watched) + 1:
+            raise ValueError("the stored tests are not those of this model")
         n_groups = 1 + len(self.surroundings.strata)
-        self.law = ChangeTests(alpha, law_strides, self.surroundings.n_cells, n_groups, seed + OF_LAW)
-        self.law.begin(of_law, self.surroundings.cells(context))
-        self.circumstances = ChangeTests(alpha, context_strides, 1, 1, seed + OF_CIRCUMSTANCES)
-        self.circumstances.begin(of_context, np.zeros(len(first), dtype=np.int64))
+        self.law = ChangeTests(alpha, law_lengths, self.surroundings.n_cells, n_groups, seed + OF_LAW)
+        self.circumstances = ChangeTests(alpha, context_lengths, 1, 1, seed + OF_CIRCUMSTANCES)
         self.cell_shares = self.surroundings.cell_shares.copy()
         """The shares of cells of late."""
         self.shifted: Alarm | None = None
         """The alarm that circumstances have shifted, if there is one."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        # It is made again from the detector.
-        return {name: value for name, value in self.__dict__.items() if name != "scorer"}
+    @classmethod
+    def begin(
+        cls, detector: ConditionalSurprise, alpha: float, seed: int, previous: Reference | None = None
+    ) -> Reference:
+        """Begins with what the fitted rows of a detector say, and what was known before of how long rows depend."""
+        found = find_beginning(detector, seed)
+        lengths = [found.law_lengths, found.context_lengths]
+        if previous is not None:
+            # A new beginning may have few rows, which show less.
+            for place, tests in enumerate((previous.law, previous.circumstances)):
+                if len(tests.lengths) == len(lengths[place]):
+                    lengths[place] = np.maximum(lengths[place], tests.lengths)
+        reference = cls(found.levels, alpha, seed, *lengths)
+        context = found.context
+        around = reference.surroundings
+        reference.law.begin(found.behavior_levels, around.cells(context), around.groups(context))
+        everywhere = np.zeros((len(context), 1), dtype=np.int64)
+        reference.circumstances.begin(found.levels.of_context(context, 0), everywhere[:, 0], everywhere)
+        return reference
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self.scorer = self.detector.scorer()
+    @property
+    def detector(self) -> ConditionalSurprise:
+        """The model."""
+        return self.levels.detector
 
-    def _fitted_levels(self, rows: npt.NDArray[np.int64]) -> Floats:
-        return self.scorer.fitted_levels(rows, uniform_rows(self._seed + OF_LEVELS, 0, len(rows), len(self.names)))
-
-    def _context_levels(self, context: Floats, what: int, first: int = 0) -> Floats:
-        n = len(self.surroundings.watched) + 1
-        return self.surroundings.levels(context, uniform_rows(self._seed + what, first, len(context), n))
+    @property
+    def unwatched(self) -> list[str]:
+        """Behavior that cannot be tested: successive rows are too much alike."""
+        return [name for name, length in zip(self.names, self.law.lengths.tolist(), strict=True) if length == 0]
 
     def update(
         self, context: Floats, behavior: Floats, first: int, times: list[str | None]
@@ -94,8 +94,7 @@ class Reference:
         Returns the alarms by row, and whether the circumstances of each row are those of the reference.
         """
         n_rows = len(context)
-        share = uniform_rows(self._seed + OF_LEVELS, first, n_rows, len(self.names))
-        levels = self.scorer.levels(context, behavior, share)
+        levels = self.levels.of_behavior(context, behavior, first)
         is_unfamiliar = self.surroundings.is_unfamiliar(context)
         # What the model has never seen the like of says nothing about a change of what it knows.
         levels[is_unfamiliar] = np.nan
@@ -105,7 +104,7 @@ class Reference:
             for row, change in self.law.update(levels, cells, groups, first)
         ]
         everywhere = np.zeros((n_rows, 1), dtype=np.int64)
-        of_context = self._context_levels(context, OF_CONTEXT, first)
+        of_context = self.levels.of_context(context, first)
         shifts = self.circumstances.update(of_context, everywhere[:, 0], everywhere, first)
         begin = n_rows
         for row, change in shifts:

@@ -1,0 +1,83 @@
+"""What is known when a stream begins: rows that the model has not seen, and how long rows depend on each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from paribus._common.arrays import Floats
+from paribus._common.statistics import evenly
+from paribus.detectors.surprise import ConditionalSurprise
+from paribus.stream.dependence import block_lengths, dependence_time
+from paribus.stream.levels import Levels
+from paribus.stream.refitting import refit
+
+# Fitted rows that ranks begin with. More would make the tests notice that fitted rows are never quite like new ones,
+# and those of a small fit are not: then, the stream is compared with its own beginning.
+N_FIRST, MIN_FITTED = 2_000, 1_000
+# Successive fitted rows that tell how long rows depend on each other; the later half is held out if they do.
+N_SUCCESSIVE = 16_384
+# Rows from before the stream have negative numbers.
+BEFORE = 2**40
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Rows that are known not to have changed, and how to look at those that come."""
+
+    levels: Levels
+    """By the model that the stream is compared with."""
+    context: Floats
+    behavior_levels: Floats
+    law_lengths: npt.NDArray[np.int64]
+    """By behavior: the number of rows of a block; 1 to look at each row, 0 for never."""
+    context_lengths: npt.NDArray[np.int64]
+    """The same for what is watched of the context."""
+
+
+def find_beginning(detector: ConditionalSurprise, seed: int) -> Beginning:
+    """What is known of a stream by the rows that a detector was fitted to, which are taken to be in their order."""
+    levels = Levels(detector, seed)
+    n = levels.n_fitted
+    successive = np.arange(max(0, n - N_SUCCESSIVE), n)
+    context_times = _times(levels.of_context(levels.fitted_context(successive), 0))
+    fitted_levels = levels.of_fitted(successive[len(successive) // 2 :])
+    law_times = _times(fitted_levels)
+    is_independent = max(*context_times, *law_times) <= 1.0
+    held_out = None if is_independent or n < MIN_FITTED else _hold_out(detector, successive, seed)
+    if held_out is not None:
+        levels, context, known = held_out
+        law_times = _times(known)
+    elif is_independent and n >= MIN_FITTED:
+        first = evenly(np.arange(n), N_FIRST)
+        context, known = levels.fitted_context(first), levels.of_fitted(first)
+    else:
+        context, known = levels.fitted_context(np.arange(0)), fitted_levels[:0]
+    n_known = len(known) or n
+    # Where contexts hardly move, neither does what the model gets wrong there.
+    law_lengths = block_lengths([max(time, *context_times) for time in law_times], n_known)
+    law_lengths[np.isinf(law_times)] = 0
+    return Beginning(levels, context, known, law_lengths, block_lengths(context_times, n_known))
+
+
+def _times(levels: Floats) -> list[float]:
+    return [dependence_time(levels[:, column]) for column in range(levels.shape[1])]
+
+
+def _hold_out(
+    detector: ConditionalSurprise, rows: npt.NDArray[np.int64], seed: int
+) -> tuple[Levels, Floats, Floats] | None:
+    """A model of the earlier half of some rows, and the contexts and levels of the later half, which it has not seen.
+
+    A row is judged too well by a model that knows the rows right before and after it.
+    """
+    original = detector.view().store.original
+    middle = len(rows) // 2
+    found = refit(detector, original.take(rows[:middle]))
+    if found is None:
+        return None
+    levels = Levels(found, seed)
+    context, behavior = levels.scorer.encode(original.take(rows[middle:]))
+    return levels, context, levels.of_behavior(context, behavior, BEFORE)
