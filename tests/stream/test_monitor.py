@@ -146,6 +146,22 @@ def test_a_category_that_is_new_becomes_usual() -> None:
     assert "new" in monitor.detector_.categories_["k"]
 
 
+def test_other_codes_of_categories_are_no_change() -> None:
+    """Tests that categories which become common, and have other codes from then on, do not look like another law."""
+    random = np.random.default_rng(21)
+
+    def rows(n: int, shares: list[float]) -> dict[str, Any]:
+        k = random.choice(3, n, p=shares)
+        return {"k": np.array(["u", "v", "w"])[k], "x": 4.0 * k + random.normal(size=n)}
+
+    detector = ConditionalSurprise(["k"], ["x"], n_trees=4, n_jobs=1, random_state=0).fit(rows(400, [0.6, 0.3, 0.1]))
+    monitor = Monitor(detector, window=256, adapt_every=64)
+    monitor.update_many(rows(256, [0.1, 0.3, 0.6]))
+    monitor.update_many(rows(100, [0.1, 0.3, 0.6]))
+    assert list(monitor.detector_.categories_["k"]) != list(detector.categories_["k"])
+    assert {alarm.kind for alarm in monitor.alarms_} <= {"row", "circumstances"}
+
+
 def test_older_rows_count_less_with_a_half_life() -> None:
     """Tests that half of the rows that are a half-life old are drawn, and that those of the fit count until then."""
     recent = RecentRows(["v"], 4000)

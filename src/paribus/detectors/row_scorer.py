@@ -55,6 +55,10 @@ class RowScorer:
         """The names of the columns that rows must have, the contextual ones first."""
         return [name for name, _, _ in self._columns]
 
+    def encodes_like(self, other: RowScorer) -> bool:
+        """Whether rows are the same arrays for another scorer: whether columns and codes of categories are."""
+        return self._columns == other._columns
+
     def encode(self, rows: Any) -> tuple[Floats, Floats]:
         """The contextual and the behavioral features of a table, or of a single row as a dict."""
         if isinstance(rows, Mapping) and self._by_name:

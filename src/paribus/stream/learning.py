@@ -188,7 +188,10 @@ class LearningMonitor:
         p_values = np.where(np.isnan(scores), np.nan, 10.0 ** -np.nan_to_num(scores))
         times = self._times.of(columns)
         texts = self._times.texts(times)
-        changes, is_certain = self._reference.update(context, behavior, first, texts)
+        reference = self._reference.levels.scorer
+        # Detectors that were fitted to other rows may have other codes for the same categories.
+        known = (context, behavior) if self._scorer.encodes_like(reference) else reference.encode(columns)
+        changes, is_certain = self._reference.update(*known, first, texts)
         withheld = self.protect & (np.nan_to_num(p_values, nan=1.0) < self.detector_.false_alarms)
         by_row: dict[int, list[Alarm]] = {}
         for row, alarm in changes:
