@@ -3,7 +3,8 @@
     python benchmarks/soak.py --rows 10000000
 
 The model is a light one, so that ten million rows take a quarter of an hour: two contextual columns, two behavioral
-columns, 8 trees, and a window of 2,048 rows. The stream never changes; 1 row in 10,000 is wrong by 20 deviations of the noise.
+columns, 8 trees, and a window of 2,048 rows. The stream never changes; 1 row in 10,000 has an error of 20
+deviations.
 
 The result is benchmarks/soak.json, and a part of docs/results/streams.md.
 """
