@@ -35,6 +35,8 @@ class Beginning:
     """By behavior: the number of rows of a block; 1 to look at each row, 0 for never."""
     context_lengths: npt.NDArray[np.int64]
     """The same for what is watched of the context."""
+    scores: Floats
+    """The scores of rows that a model had not seen; none if rows are independent, or too few."""
 
 
 def find_beginning(detector: ConditionalSurprise, seed: int) -> Beginning:
@@ -48,18 +50,21 @@ def find_beginning(detector: ConditionalSurprise, seed: int) -> Beginning:
     is_independent = max(*context_times, *law_times) <= 1.0
     held_out = None if is_independent or n < MIN_FITTED else _hold_out(detector, successive, seed)
     if held_out is not None:
-        levels, context, known = held_out
+        levels, context, known, scores = held_out
         law_times = _times(known)
     elif is_independent and n >= MIN_FITTED:
         first = evenly(np.arange(n), N_FIRST)
         context, known = levels.fitted_context(first), levels.of_fitted(first)
     else:
         context, known = levels.fitted_context(np.arange(0)), fitted_levels[:0]
+    if held_out is None or any(column.times is not None for column in detector.view().context):
+        # With moments, the detector itself has calibrated its scores by blocks of time that trees had not seen.
+        scores = np.empty(0)
     n_known = len(known) or n
     # Where contexts hardly move, neither does what the model gets wrong there.
     law_lengths = block_lengths([max(time, *context_times) for time in law_times], n_known)
     law_lengths[np.isinf(law_times)] = 0
-    return Beginning(levels, context, known, law_lengths, block_lengths(context_times, n_known))
+    return Beginning(levels, context, known, law_lengths, block_lengths(context_times, n_known), scores)
 
 
 def _times(levels: Floats) -> list[float]:
@@ -68,8 +73,8 @@ def _times(levels: Floats) -> list[float]:
 
 def _hold_out(
     detector: ConditionalSurprise, rows: npt.NDArray[np.int64], seed: int
-) -> tuple[Levels, Floats, Floats] | None:
-    """A model of the earlier half of some rows, and the contexts and levels of the later half, which it has not seen.
+) -> tuple[Levels, Floats, Floats, Floats] | None:
+    """A model of the earlier half of some rows; contexts, levels and scores of the later half, which it has not seen.
 
     A row is judged too well by a model that knows the rows right before and after it.
     """
@@ -80,4 +85,5 @@ def _hold_out(
         return None
     levels = Levels(found, seed)
     context, behavior = levels.scorer.encode(original.take(rows[middle:]))
-    return levels, context, levels.of_behavior(context, behavior, BEFORE)
+    scores = found.method.total(levels.scorer.judge(context, behavior).partial)
+    return levels, context, levels.of_behavior(context, behavior, BEFORE), scores

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Self
 
@@ -65,7 +66,8 @@ class LearningMonitor:
         self.learn, self.protect, self.time, self.random_state = learn, protect, time, random_state
         self.fdr, self.fdr_period, self.alpha = fdr, fdr_period, alpha
         self.n_rows_ = self.n_adaptations_ = self.n_new_beginnings_ = 0
-        self.alarms_: deque[Alarm] = deque(maxlen=N_ALARMS)
+        self._alarms: dict[bool, deque[Alarm]] = {is_row: deque(maxlen=N_ALARMS) for is_row in (True, False)}
+        """Of rows, and of changes: many odd rows do not push out what matters most."""
         self.history_ = History()
         self._odd = OnlineDiscoveries(fdr, fdr_period)
         self._scores: deque[float] = deque(maxlen=self._n_window)
@@ -80,6 +82,15 @@ class LearningMonitor:
         """Values that were stored with a checkpoint."""
         if hasattr(detector, "n_features_in_"):
             self._begin(detector)
+
+    @property
+    def alarms_(self) -> list[Alarm]:
+        """The last 1,000 alarms about rows and the last 1,000 about changes, in the order in which they were raised."""
+        return sorted([*self._alarms[True], *self._alarms[False]], key=lambda alarm: alarm.number)
+
+    def _remember_alarms(self, alarms: Iterable[Alarm]) -> None:
+        for alarm in alarms:
+            self._alarms[alarm.kind == ROW].append(alarm)
 
     @property
     def _n_window(self) -> int:
@@ -99,6 +110,14 @@ class LearningMonitor:
         self.detector_ = detector
         self._scorer = detector.scorer()
         self._reference = reference or Reference.begin(detector, self.alpha, self._seed, self._reference)
+        self._scores.clear()
+        first_scores = self._reference.first_scores
+        if len(first_scores) >= MIN_SCORES:
+            # A model that knows the rows before and after a row judges it too well: its own p-values do not hold.
+            self._scores.extend((first_scores[~np.isnan(first_scores)] * NATS_PER_DIGIT).tolist())
+            self._null = ScoreNull.fit(np.array(self._scores))
+        elif not self._reference.is_dependent:
+            self._null = None
         self._times = RowTimes(detector, self.time)
         if isinstance(self.window, timedelta) and not self._times.names:
             raise ValueError("a window of time needs the time of each row: name its column with time")
@@ -210,7 +229,7 @@ class LearningMonitor:
                 sentence = say_row(first + row, float(p_values[row]), column, texts[row])
                 odd = Alarm(ROW, first + row, first + row, sentence, column, time=texts[row])
                 alarms = [odd, *alarms]
-            self.alarms_.extend(alarms)
+            self._remember_alarms(alarms)
             verdicts.append(
                 RowVerdict(
                     first + row,
@@ -280,8 +299,6 @@ class LearningMonitor:
             return False
         self._numbers = np.array(self._recent.numbers)[places]
         self.n_new_beginnings_ += 1
-        self._scores.clear()
-        self._null = None
         self._begin(found)
         return True
 

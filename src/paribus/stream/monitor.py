@@ -70,8 +70,8 @@ class Monitor(LearningMonitor):
     ----------
     n_rows_ : int
         The number of rows so far.
-    alarms_ : deque of Alarm
-        The last 1,000 alarms.
+    alarms_ : list of Alarm
+        The last 1,000 alarms about rows and the last 1,000 about changes, in the order in which they were raised.
     detector_ : ConditionalSurprise
         The detector that judges rows now.
     n_adaptations_, n_new_beginnings_ : int
@@ -357,7 +357,7 @@ class Monitor(LearningMonitor):
             monitor = cls._resume(found, *counts[:2])
             monitor.n_adaptations_ = counts[2]
             monitor._odd.n_rows, monitor._odd.n_odd = fields["odd"]
-            monitor.alarms_.extend(Alarm(**each) for each in fields["alarms"])
+            monitor._remember_alarms(Alarm(**each) for each in fields["alarms"])
             monitor._changed = [Alarm(**each) for each in fields["changed"]]
             if fields["null"] is not None:
                 knots, evidence, scale = fields["null"]

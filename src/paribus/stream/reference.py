@@ -55,6 +55,8 @@ class Reference:
         """The shares of cells of late."""
         self.shifted: Alarm | None = None
         """The alarm that circumstances have shifted, if there is one."""
+        self.first_scores = np.empty(0)
+        """The scores of known rows, by a model that had not seen them; none where they would say nothing new."""
 
     @classmethod
     def begin(
@@ -74,7 +76,13 @@ class Reference:
         reference.law.begin(found.behavior_levels, around.cells(context), around.groups(context))
         everywhere = np.zeros((len(context), 1), dtype=np.int64)
         reference.circumstances.begin(found.levels.of_context(context, 0), everywhere[:, 0], everywhere)
+        reference.first_scores = found.scores
         return reference
+
+    @property
+    def is_dependent(self) -> bool:
+        """Whether successive rows depend on each other."""
+        return bool((self.law.lengths != 1).any())
 
     @property
     def detector(self) -> ConditionalSurprise:
