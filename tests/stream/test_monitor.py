@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from paribus import ConditionalSurprise, Monitor
-from paribus.stream.alarms import RowVerdict
+from paribus.stream.alarms import Alarm, AlarmLog, RowVerdict
 from paribus.stream.recent_rows import RecentRows
 from tests.stream.streams import fitted, make_rows, one, some
 from tests.support.models import members_of, npy, write_members
@@ -198,6 +198,14 @@ def test_mistakes_are_explained(options: dict[str, Any], message: str) -> None:
     """Tests that a parameter that cannot be is named."""
     with pytest.raises(ValueError, match=message):
         Monitor(fitted(), **options)
+
+
+def test_odd_rows_do_not_push_out_changes() -> None:
+    """Tests that an alarm of a change is still there after more odd rows than are kept."""
+    log = AlarmLog()
+    log.add([Alarm("law", 0, 0, "changed")])
+    log.add(Alarm("row", number, number, "odd") for number in range(1, 3000))
+    assert [alarm.number for alarm in log.alarms] == [0, *range(2000, 3000)]
 
 
 def test_times_are_named() -> None:

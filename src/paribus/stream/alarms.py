@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +13,8 @@ from paribus.stream.change import Change
 
 ROW, LAW, CIRCUMSTANCES = "row", "law", "circumstances"
 KINDS = (ROW, LAW, CIRCUMSTANCES)
+# Alarms that are kept, about rows and about changes.
+N_ALARMS = 1_000
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,24 @@ class RowVerdict:
             "parts": {name: round(part, 6) for name, part in self.parts.items() if part == part},
             "alarms": [alarm.to_dict() for alarm in self.alarms],
         }
+
+
+class AlarmLog:
+    """The last alarms, in the order in which they were raised: those about rows do not push out those about changes."""
+
+    def __init__(self) -> None:
+        self._about_rows: deque[Alarm] = deque(maxlen=N_ALARMS)
+        self._about_changes: deque[Alarm] = deque(maxlen=N_ALARMS)
+
+    def add(self, alarms: Iterable[Alarm]) -> None:
+        """Adds alarms."""
+        for alarm in alarms:
+            (self._about_rows if alarm.kind == ROW else self._about_changes).append(alarm)
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """All that are kept."""
+        return sorted([*self._about_rows, *self._about_changes], key=lambda alarm: alarm.number)
 
 
 def odds(evidence: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from paribus._common.validation import check_seed, check_whole_number, is_number
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.methods.interface import Judged
 from paribus.methods.null import ScoreNull
-from paribus.stream.alarms import LAW, ROW, Alarm, RowVerdict, say_row
+from paribus.stream.alarms import LAW, ROW, Alarm, AlarmLog, RowVerdict, say_row
 from paribus.stream.checkpoint import Checkpoint, DetectorBytes
 from paribus.stream.false_discoveries import OnlineDiscoveries
 from paribus.stream.history import History
@@ -37,7 +36,6 @@ MIN_SCORES = 1_000
 MIN_NEW_ROWS, NEW_SHARE = 200, 0.125
 # If more than this share of the rows would be withheld, they are not anomalies.
 MAX_WITHHELD = 0.2
-N_ALARMS = 1_000
 
 
 class LearningMonitor:
@@ -66,8 +64,7 @@ class LearningMonitor:
         self.learn, self.protect, self.time, self.random_state = learn, protect, time, random_state
         self.fdr, self.fdr_period, self.alpha = fdr, fdr_period, alpha
         self.n_rows_ = self.n_adaptations_ = self.n_new_beginnings_ = 0
-        self._alarms: dict[bool, deque[Alarm]] = {is_row: deque(maxlen=N_ALARMS) for is_row in (True, False)}
-        """Of rows, and of changes: many odd rows do not push out what matters most."""
+        self._log = AlarmLog()
         self.history_ = History()
         self._odd = OnlineDiscoveries(fdr, fdr_period)
         self._scores: deque[float] = deque(maxlen=self._n_window)
@@ -86,11 +83,7 @@ class LearningMonitor:
     @property
     def alarms_(self) -> list[Alarm]:
         """The last 1,000 alarms about rows and the last 1,000 about changes, in the order in which they were raised."""
-        return sorted([*self._alarms[True], *self._alarms[False]], key=lambda alarm: alarm.number)
-
-    def _remember_alarms(self, alarms: Iterable[Alarm]) -> None:
-        for alarm in alarms:
-            self._alarms[alarm.kind == ROW].append(alarm)
+        return self._log.alarms
 
     @property
     def _n_window(self) -> int:
@@ -229,7 +222,7 @@ class LearningMonitor:
                 sentence = say_row(first + row, float(p_values[row]), column, texts[row])
                 odd = Alarm(ROW, first + row, first + row, sentence, column, time=texts[row])
                 alarms = [odd, *alarms]
-            self._remember_alarms(alarms)
+            self._log.add(alarms)
             verdicts.append(
                 RowVerdict(
                     first + row,

@@ -316,7 +316,7 @@ class Monitor(LearningMonitor):
             "n_adaptations": self.n_adaptations_,
             "n_new_beginnings": self.n_new_beginnings_,
             "odd": [self._odd.n_rows, self._odd.n_odd],
-            "alarms": [alarm.to_dict() for alarm in self.alarms_],
+            "alarms": [alarm.to_dict() for alarm in self._log.alarms],
             "changed": [alarm.to_dict() for alarm in self._changed],
             "null": None if null is None else [null.knots.tolist(), null.evidence.tolist(), null.scale],
             "history": self.history_.state(),
@@ -357,7 +357,7 @@ class Monitor(LearningMonitor):
             monitor = cls._resume(found, *counts[:2])
             monitor.n_adaptations_ = counts[2]
             monitor._odd.n_rows, monitor._odd.n_odd = fields["odd"]
-            monitor._remember_alarms(Alarm(**each) for each in fields["alarms"])
+            monitor._log.add(Alarm(**each) for each in fields["alarms"])
             monitor._changed = [Alarm(**each) for each in fields["changed"]]
             if fields["null"] is not None:
                 knots, evidence, scale = fields["null"]
