@@ -20,7 +20,7 @@ def make_cells(evidence: Floats, others: Floats) -> CellEvidence:
 
 def scores_of(cells: CellEvidence) -> Floats:
     """The scores of fitted rows."""
-    return np.nansum(Verdict.fit(cells).judge(cells).parts, axis=1)
+    return np.asarray(np.nansum(Verdict.fit(cells).judge(cells).parts, axis=1))
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1])

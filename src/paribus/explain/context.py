@@ -164,7 +164,7 @@ class ContextColumn:
             complete = np.flatnonzero(~np.isnan(groups).any(axis=1))
             for row, described in zip(
                 complete.tolist(),
-                self._describe_numbers([values[row] for row in complete], groups[complete], weights[complete]),
+                self._describe_numbers([values[row] for row in complete.tolist()], groups[complete], weights[complete]),
                 strict=True,
             ):
                 found[row] = described
@@ -190,10 +190,11 @@ class ContextColumn:
         # Among the rows with a value, as in the group.
         table_share = self.summary.share_between(low, high)
         return [
-            ContextFeature(self.name, own, *its_ends, (), its_share, of_table, self._beyond(own, *reach), self.format)
-            for own, its_ends, its_share, of_table, reach in zip(
+            ContextFeature(self.name, own, first, last, (), its_share, of_table, self._beyond(own, *reach), self.format)
+            for own, first, last, its_share, of_table, reach in zip(
                 values,
-                ends.tolist(),
+                low.tolist(),
+                high.tolist(),
                 share.tolist(),
                 table_share.tolist(),
                 zip(lowest.tolist(), highest.tolist(), strict=True),

@@ -166,11 +166,11 @@ class Lesson:
         chance = _logistic(asked @ self.logarithms)
         precision = np.diag(_shrinkage(len(self.logarithms)))
         precision += (asked * (self.answers.weights * chance * (1.0 - chance))[:, None]).T @ asked
-        return np.linalg.inv(precision)
+        return np.asarray(np.linalg.inv(precision), dtype=float)
 
     def _variance(self, x: Floats) -> Floats:
         """The variance of the log odds of rows, from their features."""
-        return np.einsum("ij,ij->i", x @ self._covariance, x)
+        return np.asarray(np.einsum("ij,ij->i", x @ self._covariance, x))
 
     @cached_property
     def taught_scores(self) -> Floats:
