@@ -76,14 +76,36 @@ def fit(n_rows: int) -> dict[str, Any]:
     return {"rows": n_rows, "seconds": elapsed, "processor_seconds": busy, "megabytes": kilobytes / 1024}
 
 
-def score_new_rows(n_rows: int, n_new: int) -> dict[str, Any]:
-    """The number of new rows scored per second against a fitted table."""
-    detector = ConditionalSurprise(list(range(N_CONTEXTUAL))).fit(make_table(n_rows))
-    new = make_table(n_new, seed=2)
+def as_columns(table: Floats, n_text: int) -> dict[str, Any]:
+    """The table by name; the first columns as twenty categories each."""
+    columns: dict[str, Any] = {f"column_{place}": column for place, column in enumerate(table.T)}
+    names = np.array([f"category {place}" for place in range(20)])
+    for name in list(columns)[:n_text]:
+        columns[name] = names[np.digitize(columns[name], np.linspace(-2, 2, 19))]
+    return columns
+
+
+def score_new_rows(n_rows: int, n_new: int, n_text: int) -> dict[str, Any]:
+    """The number of new rows scored per second against a fitted table, and the processor time of each."""
+    table, new = as_columns(make_table(n_rows), n_text), as_columns(make_table(n_new, seed=2), n_text)
+    names = list(table)
+    detector = ConditionalSurprise(names[:N_CONTEXTUAL], names[N_CONTEXTUAL:]).fit(table)
     times = [seconds(lambda: detector.anomaly_score(new)) for _ in range(3)]
     rate = n_new / float(np.median(times))
-    print(f"{rate:,.0f} new rows per second against {n_rows:,}", flush=True)
-    return {"rows": n_rows, "new_rows": n_new, "rows_per_second": rate}
+    detector.n_jobs = 1
+    start = time.process_time()
+    detector.anomaly_score(new)
+    microseconds = (time.process_time() - start) / n_new * 1e6
+    print(
+        f"{rate:,.0f} new rows per second against {n_rows:,}, {n_text} text columns; {microseconds:.0f} us", flush=True
+    )
+    return {
+        "rows": n_rows,
+        "new_rows": n_new,
+        "text_columns": n_text,
+        "rows_per_second": rate,
+        "microseconds_on_one_thread": microseconds,
+    }
 
 
 def beside_quantile_forest(n_rows: int, n_rounds: int) -> dict[str, Any]:
@@ -159,14 +181,14 @@ def measure(quick: bool) -> dict[str, Any]:
         "cores": int(cpu_count()),
         "growth": beside_scikit_learn(10_000 if quick else 100_000, 1 if quick else 3),
         "peer": beside_quantile_forest(5_000 if quick else 50_000, 1 if quick else 3),
-        "new_rows": score_new_rows(5_000 if quick else 50_000, 5_000 if quick else 50_000),
+        "new_rows": [score_new_rows(*((5_000, 5_000) if quick else (100_000, 65_536)), n) for n in (0, 3)],
         "fits": [fit(size) for size in sizes],
     }
 
 
 def write_page(results: dict[str, Any]) -> None:
     """Writes the table into docs/methods/performance.md, between its marks."""
-    peer, new = results["peer"], results["new_rows"]
+    peer = results["peer"]
     lines = [
         f"Measured on {results['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioral features, "
         "the default parameters.",
@@ -179,9 +201,15 @@ def write_page(results: dict[str, Any]) -> None:
             f"| {each['rows']:,} | {each['seconds']:,.1f} s | {each['processor_seconds']:,.1f} s "
             f"| {each['megabytes']:,.0f} MB |"
         )
+    for new in results["new_rows"]:
+        kind = f"{new['text_columns']} of them text" if new["text_columns"] else "all of them numbers"
+        lines += [
+            "",
+            f"{new['new_rows']:,} new rows against {new['rows']:,} fitted ones, 10 columns, {kind}: "
+            f"**{new['rows_per_second']:,.0f} per second**; {new['microseconds_on_one_thread']:.0f} microseconds of "
+            "processor time for a row on one thread.",
+        ]
     lines += [
-        "",
-        f"New rows against {new['rows']:,} fitted ones: **{new['rows_per_second']:,.0f} per second**.",
         "",
         f"One forest of {N_TREES} trees on {peer['rows']:,} rows, grown and evaluated at {N_QUANTILES} quantiles of "
         f"each row by the {N_TREES // 2} trees that have not seen it: {peer['seconds']:.1f} s. quantile-forest with "

@@ -3,17 +3,23 @@
 The tables are the widest of the held-out ones (breast cancer, 25 behavioral columns), and a generated one: 100
 behavioral columns, of which ten follow three others each, along lines, curves and products. Rows whose value in one of
 these ten is replaced by that of another row are to be found.
+
+`--widths` only measures how the time grows with the number of behavioral columns, and writes `wide_tables.json` next to
+this file and a part of docs/methods/performance.md from it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
+from paper.markdown import rewrite_part
 
 from paribus import ConditionalSurprise, datasets
 from paribus.evaluation import average_precision
@@ -23,6 +29,10 @@ from paribus.methods.surprise.screening import choose_others
 Array = np.ndarray[Any, np.dtype[np.float64]]
 EVERYTHING = partial(choose_others, max_others=10**9)
 N_RELATED = 10
+HERE = Path(__file__).parent
+RESULTS = HERE / "wide_tables.json"
+PAGE = HERE.parent / "docs" / "methods" / "performance.md"
+WIDTHS = (25, 50, 100)
 
 
 def make_table(n_rows: int, n_behavioral: int, seed: int = 0) -> Array:
@@ -60,12 +70,36 @@ def measure(detector: ConditionalSurprise, table: Any, labels: Any, screened: bo
     return average_precision(labels, detector.anomaly_scores_), time.process_time() - start
 
 
+def measure_widths(n_rows: int) -> None:
+    """Writes how long tables of some numbers of behavioral columns take."""
+    found = []
+    for n_behavioral in WIDTHS:
+        start, processor = time.perf_counter(), time.process_time()
+        ConditionalSurprise([0, 1, 2]).fit(make_table(n_rows, n_behavioral))
+        seconds, processor = time.perf_counter() - start, time.process_time() - processor
+        found.append({"rows": n_rows, "behavioral": n_behavioral, "seconds": seconds, "processor_seconds": processor})
+        print(found[-1], flush=True)
+    RESULTS.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    lines = [
+        f"A fit of {n_rows:,} rows and 3 contextual columns:",
+        "",
+        "| behavioral columns | time | processor time |",
+        "| --- | --- | --- |",
+        *(f"| {each['behavioral']} | {each['seconds']:.0f} s | {each['processor_seconds']:.0f} s |" for each in found),
+    ]
+    rewrite_part(PAGE, "wide-tables", lines)
+
+
 def main() -> None:
     """Prints one line per table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--n-rows", type=int, default=5000)
+    parser.add_argument("--widths", action="store_true", help="measure the time alone, and write it")
     options = parser.parse_args()
+    if options.widths:
+        measure_widths(options.n_rows)
+        return
     print("table | all others: precision, seconds | screened: precision, seconds", flush=True)
     for scheme in SCHEMES:
         found = np.array(
