@@ -162,19 +162,17 @@ class ContextColumn:
         found: list[ContextFeature | None] = [None] * len(values)
         if self.codes is None and self.times is None:
             complete = np.flatnonzero(~np.isnan(groups).any(axis=1))
-            for row, described in zip(
-                complete.tolist(),
-                self._describe_numbers([values[row] for row in complete.tolist()], groups[complete], weights[complete]),
-                strict=True,
-            ):
-                found[row] = described
-        described_all = [
-            self._describe(values[row], groups[row], weights[row]) if each is None else each
-            for row, each in enumerate(found)
+            own = [values[row] for row in complete.tolist()]
+            described = self._describe_numbers(own, groups[complete], weights[complete])
+            for row, each in zip(complete.tolist(), described, strict=True):
+                found[row] = each
+        every = [
+            self._describe(values[row], groups[row], weights[row]) if known is None else known
+            for row, known in enumerate(found)
         ]
         return [
-            each if of_leading else replace(each, counts=False)
-            for each, of_leading in zip(described_all, counts, strict=True)
+            feature if of_leading else replace(feature, counts=False)
+            for feature, of_leading in zip(every, counts, strict=True)
         ]
 
     def _describe_numbers(
@@ -186,20 +184,21 @@ class ContextColumn:
         low, high = ends[:, 0], ends[:, 1]
         inside = (groups >= low[:, None]) & (groups <= high[:, None])
         share = np.where(inside, shares, 0.0).sum(axis=1)
-        lowest, highest = groups.min(axis=1), groups.max(axis=1)
         # Among the rows with a value, as in the group.
         table_share = self.summary.share_between(low, high)
+        facts = zip(
+            values,
+            low.tolist(),
+            high.tolist(),
+            share.tolist(),
+            table_share.tolist(),
+            groups.min(axis=1).tolist(),
+            groups.max(axis=1).tolist(),
+            strict=True,
+        )
         return [
-            ContextFeature(self.name, own, first, last, (), its_share, of_table, self._beyond(own, *reach), self.format)
-            for own, first, last, its_share, of_table, reach in zip(
-                values,
-                low.tolist(),
-                high.tolist(),
-                share.tolist(),
-                table_share.tolist(),
-                zip(lowest.tolist(), highest.tolist(), strict=True),
-                strict=True,
-            )
+            ContextFeature(self.name, own, begin, end, (), held, of_table, self._beyond(own, least, most), self.format)
+            for own, begin, end, held, of_table, least, most in facts
         ]
 
     def _describe(self, value: float | Hashable, group: Floats, weights: Floats) -> ContextFeature:
