@@ -73,7 +73,7 @@ def test_every_column_is_accounted_for(days: dict[str, Any]) -> None:
 
 
 def test_what_matters_is_proposed(days: dict[str, Any]) -> None:
-    """Tests that the column that matters is context, and that the one that does not is said to explain nothing."""
+    """Tests that the column that matters is context, and that the one that does not is left out, with the reason."""
     advice = suggest_context(days, ["value"], contextual=["zone", "coin"])
     assert advice.contextual == ["zone"]
     assert advice.left_out["coin"] == "it predicts nothing"
@@ -91,7 +91,7 @@ def test_copies_raise_an_alarm(days: dict[str, Any]) -> None:
 
 
 def test_contexts_without_comparable_rows_raise_an_alarm() -> None:
-    """Tests that two columns which leave each row alone are said to, when they are proposed together."""
+    """Tests that there is a warning if two columns are proposed that leave each row alone."""
     rng = np.random.default_rng(0)
     first, second = rng.integers(0, 40, N), rng.integers(0, 40, N)
     table = {
@@ -214,7 +214,7 @@ def test_any_quantity_may_explain_what_is_named() -> None:
 
 
 def test_where_nothing_says_anything_circumstances_are_proposed() -> None:
-    """Tests that there is always a command to try, and that it is said that the context hardly matters."""
+    """Tests that there is always a command to try, and a warning that the context hardly matters."""
     rng = np.random.default_rng(0)
     numbers = {name: rng.normal(size=N) for name in ("first", "last")}
     advice = suggest_context({"sex": rng.choice(["f", "m"], N)} | numbers)

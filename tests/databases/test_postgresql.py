@@ -117,7 +117,7 @@ def test_names_schemas_views_and_mistakes(address: str) -> None:
 
 
 def test_large_tables_are_read_by_a_cursor_of_the_server(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that rows come in batches, in the order of the query, and that only those asked for leave the server."""
+    """Tests that rows come in batches, in the order of the query, and that only requested rows leave the server."""
     monkeypatch.setattr(raw, "BATCH_SIZE", 512)
     with ExitStack() as stack:
         stream = open_stream(address, stack, sql="SELECT * FROM days ORDER BY id")

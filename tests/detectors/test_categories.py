@@ -174,7 +174,7 @@ def test_values_that_are_missing_together_count_once() -> None:
 
 
 def test_a_constant_column_leaves_the_score() -> None:
-    """Tests that a constant behavioral column is said, and changes nothing."""
+    """Tests that a constant behavioral column gives a warning, and changes nothing."""
     table = make_table(400) | {"same": np.full(400, 7.0)}
     with pytest.warns(UserWarning, match="behavioral column 'same' is 7 in every row, so it is left out"):
         detector = fit(table, ["weight", "same"])

@@ -188,7 +188,7 @@ def test_the_view_expects_what_the_detector_expects(make: DetectorClass) -> None
 
 @for_both
 def test_an_excluded_row_does_not_stand_for_other_contexts(make: DetectorClass) -> None:
-    """Tests that what is expected follows the context that is asked about, not that of the row that is left out."""
+    """Tests that what is expected follows the given context, not that of the row that is left out."""
     x = np.linspace(0.0, 100.0, 300)
     table = pd.DataFrame({"x": x, "y": 3.0 * x + np.random.default_rng(0).normal(size=300)})
     view = quick(make, ["x"], ["y"]).fit(table).view()

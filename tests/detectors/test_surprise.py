@@ -163,7 +163,7 @@ def test_no_rows_have_no_scores(behavioral: list[str]) -> None:
 
 
 def test_one_behavioral_feature() -> None:
-    """Tests that a strange row with a single behavioral feature is a strange value, and that nothing else is said."""
+    """Tests that a strange row with a single behavioral feature is a strange value, and has no other kind."""
     table = wavy_table(300)
     table.loc[0, "warm"] = 50.0
     detector = ConditionalSurprise(["place", "kind"], ["warm"], n_trees=16).fit(table)
@@ -272,7 +272,7 @@ def test_percentiles_are_calibrated() -> None:
     ],
 )
 def test_bad_parameters(parameters: Any, message: str) -> None:
-    """Tests that each is said in a sentence before the work starts."""
+    """Tests that each is an error of one sentence before the work starts."""
     with pytest.raises((TypeError, ValueError), match=message):
         wavy_detector(**parameters).fit(wavy_table(50))
 

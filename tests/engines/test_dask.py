@@ -105,7 +105,7 @@ def test_a_killed_worker_changes_nothing(client: Client, tmp_path: Path) -> None
 
 
 def test_a_failed_batch_names_its_column() -> None:
-    """Tests that an infinite value in a partition is found, and said in which column."""
+    """Tests that an infinite value in a partition is an error that names its column."""
     detector = surprise().fit(stations())
     table = stations().copy()
     table.loc[500, "wind"] = np.inf

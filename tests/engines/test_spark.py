@@ -140,7 +140,7 @@ def test_a_killed_executor_changes_nothing(rows: Any, tmp_path: Path) -> None:
 
 
 def test_a_failed_batch_names_its_column(rows: Any) -> None:
-    """Tests that an infinite value is found, and said in which column, in one sentence."""
+    """Tests that an infinite value is an error of one sentence that names its column."""
     detector = surprise().fit(stations())
     bad = rows.selectExpr("month", "elevation", "rain", "case when id = 'S9' then double('inf') else wind end as wind")
     with pytest.raises(ValueError, match=r"^a task failed on a Spark executor: .*column 'wind' has an infinite value"):
@@ -150,7 +150,7 @@ def test_a_failed_batch_names_its_column(rows: Any) -> None:
 
 
 def test_executors_say_what_they_lack(spark: Any) -> None:
-    """Tests that executors are asked without paribus on them, and what is missing is said in one sentence."""
+    """Tests that executors are checked without paribus on them, and that a missing package is one sentence."""
     answer = spark.range(1).mapInArrow(make_probe(["paribus_of_another_planet"]), "found string").collect()[0][0]
     assert answer == "paribus_of_another_planet="
     with pytest.raises(ValueError, match="the Spark executors do not have paribus: install"):

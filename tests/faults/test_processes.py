@@ -27,7 +27,7 @@ def fit_and_score(make: Any, n_jobs: int = 2) -> list[float]:
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_many_threads_at_once_give_the_same_scores(make: Any) -> None:
-    """Tests that detectors can be fitted, and one can be asked, from many threads at the same time."""
+    """Tests that detectors can be fitted, and one can be used, from many threads at the same time."""
     expected = fit_and_score(make)
     shared = make(*ROLES, n_trees=4).fit(CITIES.table)
     with ThreadPoolExecutor(12) as pool:

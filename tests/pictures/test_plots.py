@@ -293,7 +293,7 @@ def test_names_without_room_on_the_score_map_are_counted() -> None:
 
 
 def test_names_that_fit_need_no_note(weather: Any) -> None:
-    """Tests that nothing is said about names if all of them are written."""
+    """Tests that there is no note about names if all of them are drawn."""
     few = ScoreMapDisplay.from_estimator(weather, n_rows=3)
     assert len(few.ax_.texts) == 3
     assert "names" not in few.ax_.get_title(loc="right")

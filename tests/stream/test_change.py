@@ -199,7 +199,7 @@ def test_online_discoveries_are_those_of_lord_plus_plus() -> None:
 
 
 def test_false_discoveries_are_as_few_as_asked() -> None:
-    """Tests that the mean share of ordinary rows among the odd ones of a period is at most the one asked for."""
+    """Tests that the mean share of ordinary rows among the odd ones of a period is at most `fdr`."""
     shares = []
     for seed in range(200):
         random = np.random.default_rng(seed)

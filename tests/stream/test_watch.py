@@ -156,7 +156,7 @@ def test_the_alert_command_gets_each_alarm_as_json(tmp_path: Path, lines: list[s
     ],
 )
 def test_mistakes_are_explained_before_anything_is_read(tmp_path: Path, wanted: dict[str, Any], message: str) -> None:
-    """Tests that what cannot work is said at once; a command with arguments is not run through a shell."""
+    """Tests that invalid options are errors at once; a command with arguments is not run through a shell."""
     with pytest.raises((ValueError, OSError), match=message):
         run(tmp_path / "no.paribus", Wanted(**wanted), {})
 

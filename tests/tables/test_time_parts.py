@@ -94,14 +94,14 @@ def test_parts_that_vary(start: str, periods: int, freq: str, parts: tuple[str, 
 
 
 def test_trend_stays_within_the_fitted_time() -> None:
-    """Tests that a later moment has the trend of the last fitted one, and counts as outside."""
+    """Tests that a later timestamp has the trend of the last fitted one, and is outside the fitted range."""
     times = TimeParts(("trend",), 10.0, 20.0)
     assert times.features(np.array([5.0, 15.0, 99.0, np.nan]))[0].tolist()[:3] == [0.0, 5.0, 10.0]
     assert times.is_outside(np.array([5.0, 15.0, 99.0, np.nan])).tolist() == [True, False, True, False]
 
 
 def test_missing_moments_have_missing_parts() -> None:
-    """Tests that no part of a missing moment is made up."""
+    """Tests that a missing timestamp has no parts."""
     times = TimeParts(PARTS, 0.0, 1.0, None, "US")
     assert np.isnan(np.array(times.features(np.array([np.nan])))).all()
 

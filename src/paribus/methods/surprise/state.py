@@ -22,7 +22,7 @@ FOREST = "forest_"
 
 @dataclass(frozen=True)
 class SurpriseSettings:
-    """The parameters of the forests, and the seed of what is drawn at random."""
+    """The parameters of the forests, and the seed of the random numbers."""
 
     n_trees: int
     max_features: int | float | str | None
@@ -38,7 +38,7 @@ class SurpriseSettings:
         return -(-self.n_trees // 2)
 
     def of_forest(self, n_features: int) -> ForestSettings:
-        """How a forest over so many features is grown."""
+        """How a forest over this many features is grown."""
         return ForestSettings(
             self.n_pairs,
             resolve_max_features(self.max_features, n_features),
