@@ -43,6 +43,7 @@ def column(folder: Path, values: list[str], separator: str = ",", **options: str
         (["2:15 PM", "12:00 am"], [14.25, 0], "is read as hours"),
         (["36:00:00", "1:30:00"], [36, 1.5], "is read as hours"),
         (["3h 20min", "45 min", "1 day"], [3 + 1 / 3, 0.75, 24], "is read as hours"),
+        (["(12)", "13", "7"], [-12.0, 13.0, 7.0], "is read as numbers, parentheses as minus"),
     ],
 )
 def test_numbers_with_signs(tmp_path: Path, values: list[str], expected: list[float], said: str) -> None:

@@ -236,14 +236,16 @@ def _decide_spelling(
         # It must not change.
         return As.TEXT if any(facts.are[each] for each in _SPELLINGS) else None
     signed = As.SIGNED_COMMAS if decimal_commas else As.SIGNED
-    currencies = [mark for mark in facts.marks if mark not in "%,"]
+    currencies = [mark for mark in facts.marks if mark not in "%,("]
     # 5 and 5 % are not the same, and neither are 5 dollars and 5 euros.
     if facts.are[signed] and facts.marks.get("%", 0) in (0, facts.n_known) and len(currencies) <= 1:
         words = [f"'{mark}'" for mark in (*currencies, *("%" for mark in facts.marks if mark == "%"))]
         if "," in facts.marks:
             words.append("dots between thousands" if decimal_commas else "commas between thousands")
-        read = " and decimal commas as points" if decimal_commas else ""
-        note(f"{source}: column '{name}' is read as numbers, without {listed(words or ['spaces'], 'and')}{read}")
+        how = [f"without {listed(words, 'and')}"] if words else []
+        how += ["decimal commas as points"] if decimal_commas else []
+        how += ["parentheses as minus"] if "(" in facts.marks else []
+        note(f"{source}: column '{name}' is read as numbers, {', '.join(how or ['without spaces'])}")
         return signed
     if facts.are[As.HOURS]:
         note(f"{source}: column '{name}' ('{facts.example}') is read as hours")

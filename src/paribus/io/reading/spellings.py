@@ -34,10 +34,10 @@ DATE_ORDERS = ("dmy", "mdy", "ymd")
 
 @lru_cache(MAX_REMEMBERED)
 def signed_number(text: str, decimal: str = ".") -> tuple[float, str] | None:
-    """The number that a text spells, and its signs: a currency, %, or a comma between thousands.
+    """The number that a text spells, and its signs: a currency, %, a comma between thousands, or a parenthesis.
 
     >>> signed_number("$1,234.50"), signed_number("(564 €)"), signed_number("61.7%"), signed_number("1,23")
-    ((1234.5, '$,'), (-564.0, '€'), (61.7, '%'), None)
+    ((1234.5, '$,'), (-564.0, '€('), (61.7, '%'), None)
     >>> signed_number("1.234,50 €", ",")
     (1234.5, '€,')
     """
@@ -49,7 +49,7 @@ def signed_number(text: str, decimal: str = ".") -> tuple[float, str] | None:
         digits = digits.translate(str.maketrans(".,", ",."))
     if not _GROUPED.fullmatch(digits) or (found["inner"] and found["minus"]):
         return None
-    marks = found["before"] + found["after"] + ("," if "," in digits else "")
+    marks = found["before"] + found["after"] + ("," if "," in digits else "") + found["minus"].strip("-\u2212+")
     try:
         number = float(digits.replace(",", ""))
     except ValueError:
