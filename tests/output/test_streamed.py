@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from paribus import ConditionalSurprise, datasets
 from paribus.explain.known import read_known
 from paribus.output import streamed
+from paribus.output.report.names import RowNames
 from paribus.output.results import ScoredRows
 from paribus.output.streamed import RowKeeper, ScoreRanks, StoredScores
 from paribus.tables.table import Table
@@ -151,3 +152,21 @@ def test_groups_are_found_among_a_sample(detector: ConditionalSurprise, monkeypa
     assert group.known_rule.startswith("wind = 0")
     assert set(group.positions.tolist()) <= set(range(100, 112))
     assert group.size >= 8
+
+
+@pytest.mark.usefixtures("few")
+def test_the_report_of_a_sampled_table_says_so(detector: ConditionalSurprise, tmp_path: Path) -> None:
+    """Tests that rows of the table that the fitted ones are a sample of are not called new."""
+    rows = detector.scored_rows(datasets.load("weather").table)
+    for is_sampled in (True, False):
+        keeper = RowKeeper(detector.threshold_, 5)
+        ranks = ScoreRanks(tmp_path / f"{is_sampled}")
+        keeper.add(rows)
+        ranks.add(rows.scores)
+        results = detector.results_of(keeper.finish(ranks, is_sampled=is_sampled))
+        explanations = list(results.explain(results.highest(3)))
+        names = RowNames(results.rows.table, None, results.rows.labels)
+        detector.write_report(tmp_path / "r.html", explanations, results=results, names=names)
+        page = (tmp_path / "r.html").read_text()
+        assert ("of a sample of 2,000 rows" in page) == is_sampled
+        assert ("2,000 new rows" in page) != is_sampled

@@ -196,7 +196,7 @@ def _deliver_large(
     """Scores a table that is read in batches, and delivers the results. Returns the exit code."""
     start = time.perf_counter()
     with ExitStack() as stack:
-        found = score_stream(detector, stream, id, wanted, known, wants_bar(), stack)
+        found = score_stream(detector, stream, id, wanted, known, wants_bar(), stack, is_sampled=is_fitted)
         _note_outside(detector)
         summary = Summary.of(found.results)
         if not is_fitted:

@@ -161,8 +161,12 @@ def score_stream(
     known: Sequence[KnownEntry],
     wants_bar: bool,
     stack: ExitStack,
+    *,
+    is_sampled: bool,
 ) -> ScoredStream:
     """Scores all rows of a table batch by batch, and keeps those with the highest scores. `stack` ends with the files.
+
+    `is_sampled` says that the detector was fitted to a sample of this table.
 
     What is stored of the other rows is beside the file that it goes to, where there must be room anyway.
     """
@@ -188,7 +192,7 @@ def score_stream(
             if tick is not None:
                 tick(keeper.n_rows)
     with errors_named(target):
-        kept = keeper.finish(ranks)
+        kept = keeper.finish(ranks, is_sampled=is_sampled)
     results = detector.results_of(kept, known)
     results.label_column = id
     return ScoredStream(detector, stream, results, id, ranks, stored)

@@ -53,6 +53,8 @@ class WholeTable:
     """The number of missing values in columns with a role; None if unknown."""
     lowest: float | None = None
     """The lowest score; None if unknown."""
+    is_sampled: bool = False
+    """Whether the fitted rows are a sample of the table."""
 
 
 @dataclass(frozen=True)

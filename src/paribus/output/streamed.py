@@ -73,8 +73,8 @@ class RowKeeper:
         if self._n_held > MAX_KEPT:
             self._drop()
 
-    def finish(self, ranks: ScoreRanks) -> ScoredRows:
-        """The rows that are kept, in their order."""
+    def finish(self, ranks: ScoreRanks, *, is_sampled: bool = False) -> ScoredRows:
+        """The rows that are kept, in their order. `is_sampled` says that the fitted rows are a sample of the table."""
         is_whole = self.n_rows <= MAX_KEPT
         if not is_whole:
             self._drop()
@@ -95,6 +95,7 @@ class RowKeeper:
             ranks=ranks.of(rows.scores),
             n_missing=self._n_missing,
             lowest=self._lowest,
+            is_sampled=is_sampled,
         )
         return replace(rows, whole=whole)
 

@@ -50,6 +50,8 @@ class Summary:
     """The number of rows that they are compared with."""
     is_new: bool
     """Whether the rows are new, rather than the fitted ones."""
+    is_sampled: bool
+    """Whether the fitted rows are a sample of the rows."""
     n_scored: int
     n_known: int
     """The number of flagged rows that are known and not listed."""
@@ -124,6 +126,7 @@ def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence
         n_rows=results.n_total,
         n_fitted=view.store.n_rows,
         is_new=not results.rows.is_fitted,
+        is_sampled=whole is not None and whole.is_sampled,
         n_scored=n_scored,
         n_known=results.n_known,
         expected=expected_text(results.expected_false_alarms),

@@ -72,7 +72,6 @@ def score_histogram(scores: Floats, threshold: float, weights: Floats | None = N
     weights = np.ones(len(scores)) if weights is None else weights
     bins = score_bins(scores, threshold, weights)
     most = max(bins.counts)
-    x = svg.Scale(0.0, float(bins.edges[-1]), LEFT, RIGHT)
     logarithmic = most > 60
     if logarithmic:
         # The axis begins below 1, so that a single row has a visible bar.
@@ -81,6 +80,9 @@ def score_histogram(scores: Floats, threshold: float, weights: Floats | None = N
     else:
         steps = [value for value in svg.ticks(0, most, 4, whole=True) if value > 0]
         scale = svg.Scale(0.0, most, BOTTOM, TOP)
+
+    left_end = max(LEFT, 10 + max((svg.text_width(f"{step:,.0f}", svg.LETTER_SIZE) for step in steps), default=0.0))
+    x = svg.Scale(0.0, float(bins.edges[-1]), left_end, RIGHT)
 
     def y(count: float) -> float:
         return scale(math.log10(count)) if logarithmic else scale(count)
@@ -93,9 +95,9 @@ def score_histogram(scores: Floats, threshold: float, weights: Floats | None = N
             below, above = (below + bar, above) if i < bins.first_flagged else (below, above + bar)
     parts = []
     for step in steps:
-        parts.append(svg.line(LEFT, y(step), RIGHT, y(step), "grid"))
-        parts.append(svg.text(LEFT - 6, y(step) + 4, f"{step:,.0f}", "e"))
-    parts += [svg.path(below, "counted"), svg.path(above, "own"), svg.line(LEFT, BOTTOM, RIGHT, BOTTOM, "axis")]
+        parts.append(svg.line(left_end, y(step), RIGHT, y(step), "grid"))
+        parts.append(svg.text(left_end - 6, y(step) + 4, f"{step:,.0f}", "e"))
+    parts += [svg.path(below, "counted"), svg.path(above, "own"), svg.line(left_end, BOTTOM, RIGHT, BOTTOM, "axis")]
     for value in svg.ticks(0.0, float(bins.edges[-1]), 6):
         words = f"{value:,.10g}"
         parts.append(
