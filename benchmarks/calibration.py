@@ -39,8 +39,6 @@ HELD, BELOW = (0.88, 0.92), (0.48, 0.52)
 REAL = ("weather", "diamonds")
 # Of these, so many rows tell as much as all.
 MAX_ASKED = 4_000
-# Tables of many rows and many columns take too long.
-MAX_WIDTH_OF_LONG_TABLES = 10
 
 
 def clean_table(kind: str, n_rows: int, n_behavioral: int, seed: int) -> dict[str, Array]:
@@ -80,8 +78,6 @@ def measure_flags(sizes: dict[int, int], widths: list[int]) -> Iterator[dict[str
     for n_rows, n_tables in sizes.items():
         for kind in TABLE_KINDS:
             for n_behavioral in widths:
-                if n_behavioral > MAX_WIDTH_OF_LONG_TABLES and n_rows > 10_000:
-                    continue
                 names = [f"b{place}" for place in range(n_behavioral)]
                 fitted, new = [], []
                 for seed in range(n_tables):
