@@ -16,6 +16,7 @@ RULES = [
     b"x is missing and z != 3", b"when >= 2026-01-31 and wind is unusual", b'"quoted ""name""" < -1e5',
 ]  # fmt: skip
 RULE_TOKENS = (
+    b"9999-12-31T23:59:59-12:00",
     b" and ",
     b" is ",
     b"in (",

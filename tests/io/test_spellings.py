@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paribus.io.reading import TextOptions, Wanted, open_stream, read
+from paribus.io.reading.columns import timestamp
 from paribus.io.reading.spellings import hours, ordered_date, signed_number
 
 EVERYTHING = Wanted(["x"], strict=True)
@@ -129,3 +130,10 @@ def test_any_text_is_looked_at_without_an_error(text: str) -> None:
     assert hours(text) is None or np.isfinite(hours(text) or 0.0)
     for order in ("dmy", "mdy", "ymd"):
         ordered_date(text, order)
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00"])
+def test_times_that_utc_does_not_have_are_text(text: str) -> None:
+    """Tests timestamps that a time zone moves out of the years 1 to 9999."""
+    assert timestamp(text) is None
+    assert timestamp(text[:19]) is not None

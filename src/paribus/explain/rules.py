@@ -92,7 +92,7 @@ class Condition:
             if moment.tzinfo is not None:
                 moment = moment.astimezone(UTC).replace(tzinfo=None)
             return float(np.datetime64(moment, "us").astype(np.int64))
-        except ValueError:
+        except (ValueError, OverflowError):
             what = "a number" if kind is Kind.NUMERIC else "a date such as 2026-01-31"
             raise ValueError(f"column '{self.column}' is compared with {text!r}, which is not {what}") from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from datetime import UTC
 from typing import Any
 
@@ -81,7 +82,9 @@ class RowTypes:
             if found is not None:
                 moment = found.astype("M8[us]").item()
                 zone = self._zones[name]
-                return moment if zone is None else moment.replace(tzinfo=UTC).astimezone(zone)
+                # Local time can be before the year 1 or after the year 9999.
+                with suppress(OverflowError):
+                    return moment if zone is None else moment.replace(tzinfo=UTC).astimezone(zone)
         what = "number" if kind == NUMBER else "timestamp"
         raise ValueError(f"column '{clipped(name, 60)}' holds {clipped(repr(value), 40)}, which is not a {what}")
 

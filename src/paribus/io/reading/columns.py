@@ -342,7 +342,11 @@ def timestamp(value: Any) -> np.datetime64 | None:
         except ValueError:
             return None
     if isinstance(value, datetime) and value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
+        try:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            # In UTC, it is before the year 1 or after the year 9999.
+            return None
     if isinstance(value, date):
         return np.datetime64(value, "us")
     return None
