@@ -18,8 +18,8 @@ from paribus.explore.run import LOOPBACK, listen, make_server
 from paribus.explore.session import Session
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "tests" / "browser"))
-from chromium import ADVICE, find_chromium  # noqa: E402
+sys.path.append(str(HERE.parent))
+from tests.browser.chromium import ADVICE, find_chromium  # noqa: E402
 
 
 def take(path: Path) -> None:

@@ -12,8 +12,8 @@ from playwright.sync_api import sync_playwright
 from paribus import ConditionalSurprise, datasets
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE.parent / "tests" / "browser"))
-from chromium import ADVICE, find_chromium  # noqa: E402
+sys.path.append(str(HERE.parent))
+from tests.browser.chromium import ADVICE, find_chromium  # noqa: E402
 
 
 def take(path: Path) -> None:
