@@ -149,7 +149,7 @@ def run(done: set[tuple[str, str, str, int]]) -> Iterator[Cell]:
     from coniferest.aadforest import AADForest
     from coniferest.pineforest import PineForest
 
-    for name, seed in product((*GENERATED, *SHIPPED, *REAL, *SYNTHETIC), range(N_SEEDS)):
+    for seed, name in product(range(N_SEEDS), (*GENERATED, *SHIPPED, *REAL, *SYNTHETIC)):
         data = datasets.load(name) if name in (*REAL, *SYNTHETIC) else load_heldout(f"{name} / swap")[0]
         for place, (interesting, other) in enumerate(PAIRS):
             if (name, interesting, other, seed) in done:

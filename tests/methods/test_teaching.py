@@ -83,7 +83,7 @@ def test_the_minimum_is_found(judged: Judged, evidence: EvidenceShares) -> None:
     sign = np.where(is_real, 1.0, -1.0)
     slopes = sign / (1.0 + np.exp(sign * (x @ lesson.logarithms)))
     penalty = np.append(np.full(x.shape[1] - 1, SHRINKAGE), SHRINKAGE_OF_ODDS)
-    assert np.abs(penalty * lesson.logarithms - slopes @ x).max() < 1e-3
+    assert np.abs(penalty * lesson.logarithms - slopes @ x).max() < 1e-8
 
 
 def test_probabilities_are_averaged_over_plausible_weights(judged: Judged, evidence: EvidenceShares) -> None:

@@ -30,6 +30,8 @@ GIVEN_CONTEXT, GIVEN_ALL = CONDITIONS = ("given the context", "given all")
 CERTAIN = 3.0
 # The ridge penalties of the logarithms of the weights, and of the overall odds, which are the same for all rows.
 SHRINKAGE, SHRINKAGE_OF_ODDS = 0.2, 0.1
+# Newton's method ends where no derivative exceeds the tolerance, usually after five steps.
+MAX_STEPS, TOLERANCE = 100, 1e-9
 # Rows at a time for which probabilities are computed.
 BLOCK = 65_536
 # The open rows with the highest scores among which the next question is chosen.
@@ -111,25 +113,9 @@ class Lesson:
         >>> round(taught.weights["rain", "given the context"], 2), taught.taught_scores[1:].round(1)
         (0.53, array([3.5, 4.1]))
         """
-        # Imported here, because it takes time and most runs have no answers.
-        from scipy.optimize import minimize
-
         rows = evidence.features(answers.rows)
         x = np.hstack([rows, np.ones((len(rows), 1))])
-        sign = np.where(answers.is_real, 1.0, -1.0)
-        shrinkage = _shrinkage(x.shape[1])
-
-        def loss(weights: Floats) -> tuple[float, Floats]:
-            margins = sign * (x @ weights)
-            slopes = answers.weights * sign * _logistic(-margins)
-            value = (answers.weights * np.logaddexp(0.0, -margins)).sum() + 0.5 * (shrinkage * weights**2).sum()
-            return float(value), shrinkage * weights - slopes @ x
-
-        start = np.zeros(x.shape[1])
-        if len(rows) == 0:
-            return cls(scores, evidence, answers, start)
-        found = minimize(loss, start, jac=True, method="L-BFGS-B")
-        return cls(scores, evidence, answers, np.asarray(found.x))
+        return cls(scores, evidence, answers, _minimum(x, answers))
 
     @property
     def weights(self) -> dict[tuple[str, str], float]:
@@ -163,10 +149,7 @@ class Lesson:
     def _covariance(self) -> Floats:
         """The covariance of the logarithms of the weights, by a normal approximation of their posterior."""
         asked = self._with_odds(self.answers.rows)
-        chance = _logistic(asked @ self.logarithms)
-        precision = np.diag(_shrinkage(len(self.logarithms)))
-        precision += (asked * (self.answers.weights * chance * (1.0 - chance))[:, None]).T @ asked
-        return np.asarray(np.linalg.inv(precision), dtype=float)
+        return np.asarray(np.linalg.inv(_hessian(asked, self.answers, _logistic(asked @ self.logarithms))), dtype=float)
 
     def _variance(self, x: Floats) -> Floats:
         """The variance of the log odds of rows, from their features."""
@@ -200,6 +183,36 @@ class Lesson:
 
     def _with_odds(self, rows: Positions) -> Floats:
         return np.hstack([self.evidence.features(rows), np.ones((len(rows), 1))])
+
+
+def _minimum(x: Floats, answers: Answers) -> Floats:
+    """The logarithms of the weights with the least loss, by Newton's method: few weights, and a convex loss."""
+    shrinkage = _shrinkage(x.shape[1])
+    sign = np.where(answers.is_real, 1.0, -1.0)
+
+    def loss(weights: Floats) -> float:
+        margins = sign * (x @ weights)
+        return float(answers.weights @ np.logaddexp(0.0, -margins) + 0.5 * shrinkage @ weights**2)
+
+    weights = np.zeros(x.shape[1])
+    for _ in range(MAX_STEPS):
+        chance = _logistic(x @ weights)
+        slope = x.T @ (answers.weights * (chance - answers.is_real)) + shrinkage * weights
+        if np.abs(slope).max() < TOLERANCE:
+            break
+        step = np.linalg.solve(_hessian(x, answers, chance), slope)
+        # A whole step may go too far where the loss is far from quadratic.
+        now = loss(weights)
+        while loss(weights - step) > now and np.abs(step).max() > TOLERANCE:
+            step = step / 2.0
+        weights = weights - step
+    return weights
+
+
+def _hessian(x: Floats, answers: Answers, chance: Floats) -> Floats:
+    """The second derivatives of the loss, from the features of the answered rows and their probabilities."""
+    curvature = answers.weights * chance * (1.0 - chance)
+    return np.diag(_shrinkage(x.shape[1])) + (x * curvature[:, None]).T @ x
 
 
 def _shrinkage(n: int) -> Floats:
