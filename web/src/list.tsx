@@ -262,6 +262,10 @@ export function List() {
   useEffect(() => {
     if (n) need(first, last);
   });
+  // Another filter is another list, which starts at its top.
+  useEffect(() => {
+    if (box.current) box.current.scrollTop = 0;
+  }, [filter.value]);
   const show = (place: number) => {
     if (!box.current) return;
     const at = place * HEIGHT;
