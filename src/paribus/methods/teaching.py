@@ -212,7 +212,7 @@ def _minimum(x: Floats, answers: Answers) -> Floats:
 def _hessian(x: Floats, answers: Answers, chance: Floats) -> Floats:
     """The second derivatives of the loss, from the features of the answered rows and their probabilities."""
     curvature = answers.weights * chance * (1.0 - chance)
-    return np.diag(_shrinkage(x.shape[1])) + (x * curvature[:, None]).T @ x
+    return np.asarray(np.diag(_shrinkage(x.shape[1])) + (x * curvature[:, None]).T @ x)
 
 
 def _shrinkage(n: int) -> Floats:
