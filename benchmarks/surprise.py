@@ -190,8 +190,8 @@ def write_page(results: dict[str, Any]) -> None:
     """Writes the table into docs/methods/performance.md, between its marks."""
     peer = results["peer"]
     lines = [
-        f"Measured on {results['cores']} cores; {N_CONTEXTUAL} contextual and {N_BEHAVIORAL} behavioral features, "
-        "the default parameters.",
+        f"Measured on {results['cores']} core{'s' * (results['cores'] > 1)}; {N_CONTEXTUAL} contextual and "
+        f"{N_BEHAVIORAL} behavioral features, the default parameters.",
         "",
         "| rows | fit and score | processor time | peak memory of the process |",
         "| --- | --- | --- | --- |",
