@@ -88,6 +88,7 @@ def measure(name: str, pid: int, port: int, n_clients: int, n_requests: int, siz
     asyncio.run(run())
     seconds, used = time.perf_counter() - start, processor_seconds(pid) - used
     n_rows = statuses["200"] * size
+    sent = n_clients * n_requests * size
     found = {
         "name": name,
         "clients": n_clients,
@@ -95,6 +96,7 @@ def measure(name: str, pid: int, port: int, n_clients: int, n_requests: int, siz
         "requests": n_clients * n_requests,
         "answered": sum(statuses.values()),
         "statuses": dict(statuses),
+        "rows_sent_per_second": sent / seconds,
         "rows_per_second": n_rows / seconds,
         "rows_per_processor_second": n_rows / used if used else None,
         "p50_ms": 1e3 * float(np.quantile(waits, 0.5)),
@@ -108,7 +110,18 @@ def measure(name: str, pid: int, port: int, n_clients: int, n_requests: int, siz
 def page_part(results: dict[str, Any]) -> list[str]:
     """The table of the page."""
     lines = header(
-        ["load", "rows per s", "rows per s of its processor time", "p50, ms", "p99, ms", "200", "429", "lost"]
+        [
+            "load",
+            "rows sent per s",
+            "scored per s",
+            "per s of its processor time",
+            "p50, ms",
+            "p99, ms",
+            "200",
+            "429",
+            "lost",
+            "memory, MB",
+        ]  # fmt: skip
     )
     for each in results["loads"]:
         lost = each["requests"] - each["answered"]
@@ -116,6 +129,7 @@ def page_part(results: dict[str, Any]) -> list[str]:
             row(
                 [
                     f"{each['name']}: {each['clients']} clients, {each['rows_per_request']} rows per request",
+                    f"{each['rows_sent_per_second']:,.0f}",
                     f"{each['rows_per_second']:,.0f}",
                     f"{each['rows_per_processor_second'] or 0:,.0f}",
                     f"{each['p50_ms']:,.0f}",
@@ -123,6 +137,7 @@ def page_part(results: dict[str, Any]) -> list[str]:
                     f"{each['statuses'].get('200', 0):,}",
                     f"{each['statuses'].get('429', 0):,}",
                     str(lost),
+                    f"{each['memory_mb']:,.0f}",
                 ]
             )
         )
@@ -146,15 +161,17 @@ def main() -> None:
             model = Path(folder) / "load.paribus"
             detector.save(model)
             command = [sys.executable, "-m", "paribus", "serve", str(model), "--port", str(given.port)]
-            command += ["--token", TOKEN, "--max-waiting", "2000", "--max-rows", "2000"]
+            command += ["--token", TOKEN, "--max-waiting", "4000", "--max-rows", "2000"]
             service = subprocess.Popen(command, stderr=subprocess.DEVNULL)
             try:
                 _wait(given.port)
                 n = given.scale
                 loads = [
-                    measure("single rows", service.pid, given.port, 64, max(1, int(40 * n)), 1),
-                    measure("batches", service.pid, given.port, 2, max(1, int(8 * n)), 1_000),
-                    measure("overload", service.pid, given.port, 40, max(1, int(2 * n)), 1_000),
+                    measure("single rows", service.pid, given.port, 64, max(1, int(100 * n)), 1),
+                    measure("batches", service.pid, given.port, 4, max(1, int(20 * n)), 1_000),
+                    measure("overload", service.pid, given.port, 40, max(1, int(25 * n)), 1_000),
+                    measure("overload", service.pid, given.port, 1_000, max(1, int(5 * n)), 1),
+                    measure("afterwards", service.pid, given.port, 64, max(1, int(20 * n)), 1),
                 ]
             finally:
                 service.terminate()

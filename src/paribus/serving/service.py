@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MAX_TOGETHER = 4_096
 # The maximum mean size of a row, in bytes.
 ROW_BYTES = 2_000
+# Bytes of the bodies of all requests that are being read or answered.
+MAX_HELD = 100_000_000
 # An explanation takes about as long as this many scores.
 EXPLANATION_ROWS = 200
 STOP_SECONDS = 30
@@ -46,6 +48,11 @@ class Limits:
     def max_body(self) -> int:
         """The maximum size of a request, in bytes."""
         return 10_000 + ROW_BYTES * self.max_rows
+
+    @property
+    def max_held(self) -> int:
+        """The maximum number of bytes of all requests that are being read or answered."""
+        return max(MAX_HELD, self.max_body)
 
 
 @dataclass
@@ -79,12 +86,21 @@ class Queue:
         self._has_come = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="paribus-score")
 
+    @property
+    def is_full(self) -> bool:
+        """Whether not even a single row would be taken."""
+        return self._n_waiting >= self._limits.max_waiting
+
+    def refuse(self) -> RefusedError:
+        """Counts a request that is refused for load. Returns what to raise."""
+        self._metrics.n_refused += 1
+        return RefusedError(429, "too many rows are waiting: try again in a second")
+
     async def ask(self, rows: list[Any], *, is_explanation: bool = False) -> Any:
         """The answer for some rows. Raises a RefusedError if too many are waiting."""
         job = Job(rows, asyncio.get_running_loop().create_future(), is_explanation)
         if self._n_waiting + job.weight > self._limits.max_waiting:
-            self._metrics.n_refused += 1
-            raise RefusedError(429, "too many rows are waiting: try again in a second")
+            raise self.refuse()
         self._n_waiting += job.weight
         self._metrics.n_waiting = self._n_waiting
         self._jobs.append(job)
@@ -211,6 +227,7 @@ def make_service(detector: ConditionalSurprise, limits: Limits, guard: Guard) ->
     metrics, scorer = Metrics(), Scorer(detector)
     description = describe(scorer.types.kinds, detector.behavioral_features_, limits.max_rows)
     queues: list[Queue] = []
+    n_held = 0
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -232,10 +249,27 @@ def make_service(detector: ConditionalSurprise, limits: Limits, guard: Guard) ->
         metrics.add(request.url.path, status, time.perf_counter() - started)
         return JsonResponse(found, status, headers)
 
+    @asynccontextmanager
+    async def held(request: Request) -> AsyncIterator[None]:
+        """Counts the bytes of a request while it is answered. Refuses it before it is read if there are too many."""
+        nonlocal n_held
+        size = int(request.headers.get("content-length", limits.max_body))
+        if queues[-1].is_full or n_held + size > limits.max_held:
+            # What is still sent is thrown away, so that the client gets its answer instead of a broken connection.
+            async for _ in request.stream():
+                pass
+            raise queues[-1].refuse()
+        n_held += size
+        try:
+            yield
+        finally:
+            n_held -= size
+
     async def score(request: Request) -> Response:
         async def answer() -> Any:
-            rows, is_one = await _rows_of(request, limits.max_rows)
-            found = await queues[-1].ask(rows)
+            async with held(request):
+                rows, is_one = await _rows_of(request, limits.max_rows)
+                found = await queues[-1].ask(rows)
             metrics.n_rows += len(rows)
             metrics.n_flagged += sum(each["label"] == "anomaly" for each in found)
             return found[0] if is_one else {"results": found}
@@ -244,10 +278,11 @@ def make_service(detector: ConditionalSurprise, limits: Limits, guard: Guard) ->
 
     async def explain(request: Request) -> Response:
         async def answer() -> Any:
-            rows, _ = await _rows_of(request, 1)
-            if not rows:
-                raise RefusedError(422, "there is no row to explain")
-            return await queues[-1].ask(rows[:1], is_explanation=True)
+            async with held(request):
+                rows, _ = await _rows_of(request, 1)
+                if not rows:
+                    raise RefusedError(422, "there is no row to explain")
+                return await queues[-1].ask(rows[:1], is_explanation=True)
 
         return await answered(request, answer)
 
