@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "streams.json"
 PAGE = HERE.parent / "docs" / "results" / "streams.md"
 N_FITTED, N_ROWS, CHANGE = 2_000, 3_000, 1_500
-N_TREES, N_TUNING = 16, 5
+N_TREES, N_TUNING = 16, 4
 SCENARIOS = ("stable", "level", "spread", "region", "slow", "context", "back again")
 Table = dict[str, Any]
 
@@ -192,7 +192,7 @@ def measure_changes(n_runs: int) -> Iterator[dict[str, Any]]:
 def measure_calibration() -> Iterator[dict[str, Any]]:
     """Whether P(p <= 0.01) is 0.01, while the monitor learns."""
     for name, drift in (("stable", 0.0), ("drifting", 0.0001), ("drifting faster", 0.0003)):
-        for run in range(3):
+        for run in range(2):
             random = np.random.default_rng(700 + run)
             fitted, rows = make_rows(random, N_FITTED), make_rows(random, 10_000)
             rows["x"] = rows["x"] + drift * np.arange(10_000)
@@ -316,7 +316,7 @@ def measure_weather() -> dict[str, Any]:
         }
     found["static"] = float((detector.p_values(rows) <= 0.01).mean())
     (left,) = residuals(fitted, [rows], context, behavior)
-    return found | {"peers": {name: len(first_alarms(make, left)) for name, make in peers().items()}}
+    return found | {"peers": {name: len(first_alarms(grid[0][1], left)) for name, grid in grids().items()}}
 
 
 def changes_part(results: list[dict[str, Any]]) -> list[str]:
@@ -410,7 +410,7 @@ def main() -> None:
     given = parser.parse_args()
     measures: dict[str, Callable[[], Any]] = {
         "changes": lambda: list(measure_changes(given.runs)),
-        "dependence": lambda: list(measure_dependence(20 * given.runs)),
+        "dependence": lambda: list(measure_dependence(10 * given.runs)),
         "calibration": lambda: list(measure_calibration()),
         "odd_rows": lambda: list(measure_odd_rows()),
         "weather": measure_weather,

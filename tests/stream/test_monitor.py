@@ -7,6 +7,7 @@ import json
 import pickle
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.signal import lfilter
 
 from paribus import ConditionalSurprise, Monitor
 from paribus.stream.alarms import Alarm, AlarmLog, RowVerdict
@@ -39,6 +43,36 @@ def test_same_verdicts_one_at_a_time_and_in_batches() -> None:
     assert found == expected
     again = make_rows(2, 5)
     assert single.score_many(again).tolist() == [single.score_one(one(again, place)) for place in range(5)]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 29), min_size=0, max_size=6), st.integers(0, 2**16))
+def test_scores_do_not_depend_on_batches(cuts: list[int], seed: int) -> None:
+    """Tests that rows have the same scores, to the bit, in any batches between two adaptations."""
+    rows = make_rows(seed, 30)
+    monitor = Monitor(fitted(), window=256, adapt_every=64)
+    expected = monitor.score_many(rows)
+    edges = [0, *sorted(cuts), 30]
+    parts = [monitor.score_many(some(rows, *pair)) for pair in pairwise(edges) if pair[0] < pair[1]]
+    assert np.array_equal(np.concatenate(parts), expected)
+    place = seed % 30
+    assert monitor.score_one(one(rows, place)) == expected[place]
+    verdicts = [monitor.update_one(one(rows, place)).score for place in range(5)]
+    assert verdicts == expected[:5].tolist()
+    assert np.array_equal(monitor.score_many(rows), expected)
+
+
+def test_p_values_of_dependent_rows_hold() -> None:
+    """Tests that p-values hold where rows right before and after were fitted too, which the detector's own do not."""
+    random = np.random.default_rng(30)
+    n, n_fitted = 5_000, 3_000
+    a = np.cumsum(random.normal(size=n)) / 10.0
+    noise = lfilter([0.3], [1.0, -0.95], random.normal(size=n))
+    table = {"a": np.mod(a, 4.0), "x": np.mod(a, 4.0) + noise}
+    detector = ConditionalSurprise(["a"], ["x"], n_trees=8, n_jobs=1, random_state=0).fit(some(table, 0, n_fitted))
+    monitor = Monitor(detector, learn=False)
+    p_values = np.array([verdict.p_value for verdict in monitor.update_many(some(table, n_fitted))])
+    assert (p_values <= 0.05).mean() < 0.5 * (detector.p_values(some(table, n_fitted)) <= 0.05).mean()
 
 
 def test_takes_any_table() -> None:
