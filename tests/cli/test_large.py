@@ -180,9 +180,9 @@ def test_every_source_is_streamed_to_the_same_file(
             table.to_sql("days", connection, index=False)
         source = [f"sqlite:///{tmp_path}/days.sqlite", "--sql", "days"]
     elif kind == "duckdb":
-        with duckdb.connect(str(tmp_path / "days.duckdb")) as connection:
-            connection.register("rows", table)
-            connection.execute(f"CREATE TABLE days AS SELECT {columns} FROM rows")
+        with duckdb.connect(str(tmp_path / "days.duckdb")) as database:
+            database.register("rows", table)
+            database.execute(f"CREATE TABLE days AS SELECT {columns} FROM rows")
         source = [f"duckdb:///{tmp_path}/days.duckdb", "--sql", "days"]
     expected = tmp_path / "expected.csv"
     table.to_csv(tmp_path / "days.csv", index=False)
