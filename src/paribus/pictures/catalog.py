@@ -18,8 +18,8 @@ class Picture:
     display: str
     """The name of the display class in `paribus.pictures.matplotlib`."""
     about: Literal["row", "table", "advice", "stream"]
-    """What it shows: a row, through `from_explanation`; a fitted table, through `from_estimator`; what columns say
-    about each other, through `from_advice`; or a stream, through `from_monitor`."""
+    """What it shows: a row, through `from_explanation`; a fitted table, through `from_estimator`; the information of
+    columns about each other, through `from_advice`; or a stream, through `from_monitor`."""
 
 
 PICTURES = (

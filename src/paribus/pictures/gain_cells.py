@@ -18,7 +18,7 @@ class GainCell:
     row: int
     column: int
     text: str
-    """The bits, or nothing if the interval includes 0."""
+    """The bits; empty if the interval includes 0."""
     shade: float
     """From 0 to 1."""
     is_proposed: bool
@@ -29,7 +29,7 @@ class GainCell:
 
 @dataclass(frozen=True)
 class GainMap:
-    """A heat map: behavioral columns down, possible contexts across."""
+    """A heat map with a row for each behavioral column and a column for each possible context."""
 
     behavior: tuple[str, ...]
     context: tuple[str, ...]
@@ -38,7 +38,7 @@ class GainMap:
 
     @classmethod
     def of(cls, advice: Advice, *, beyond: bool = False) -> GainMap:
-        """The map of what each column says by itself, or on top of all others."""
+        """The map of the information of each column by itself, or given all others."""
         gains = advice.beyond if beyond else advice.alone
         cells = [
             GainCell(
@@ -47,7 +47,7 @@ class GainMap:
                 f"{gain.bits:.2f}" if gain.is_there else "",
                 min(1.0, max(0.0, gain.bits / FULL)) if gain.is_there else 0.0,
                 name in advice.contextual,
-                f"{name} says {gain.bits:.2f} bits about {behavior} (95 % between {gain.low:.2f} and {gain.high:.2f})",
+                f"{name} gives {gain.bits:.2f} bits about {behavior} (95 % between {gain.low:.2f} and {gain.high:.2f})",
             )
             for b, behavior in enumerate(advice.measured)
             for c, (name, gain) in enumerate(zip(advice.candidates, gains[b], strict=True))

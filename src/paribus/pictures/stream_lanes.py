@@ -16,11 +16,11 @@ MAX_MARKS = 200
 
 
 class Monitored(Protocol):
-    """A monitor, as its picture sees it."""
+    """What the picture needs of a monitor."""
 
     @property
     def history_(self) -> Any:
-        """Its `stretches` say what happened."""
+        """The history, as `stretches` of rows."""
 
     @property
     def alarms_(self) -> Iterable[Any]:
@@ -28,7 +28,7 @@ class Monitored(Protocol):
 
     @property
     def limits_(self) -> dict[str, float]:
-        """By lane: the evidence at which there is an alarm, as a decimal logarithm."""
+        """By lane: the evidence at which an alarm is raised, as a decimal logarithm."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Mark:
     """An alarm."""
 
     at: float
-    """The row with which it was settled."""
+    """The row that raised it."""
     since: float
-    """The row with which it began."""
+    """The row with which the change began."""
     sentence: str
 
 
@@ -49,10 +49,10 @@ class Lane:
     kind: str
     title: str
     rows: tuple[float, ...]
-    """The middles of stretches of rows."""
+    """The midpoints of stretches of rows."""
     heights: tuple[float, ...]
     limit: float | None
-    """The height at which there is an alarm; None if that depends on what came before."""
+    """The height at which an alarm is raised; None if that depends on earlier rows."""
     marks: tuple[Mark, ...]
 
 
@@ -67,7 +67,7 @@ def stream_lanes(monitor: Monitored) -> list[Lane]:
     for kind, title in TITLES.items():
         own = [alarm for alarm in alarms if alarm.kind == kind][-MAX_MARKS:]
         marks = tuple(Mark(float(each.number), float(each.since), each.sentence) for each in own)
-        # Evidence below that of no change at all says nothing.
+        # Evidence below that of no change is not informative.
         heights = tuple(max(float(getattr(each, FIELDS[kind])), 0.0) for each in stretches)
         lanes.append(Lane(kind, title, rows, heights, monitor.limits_.get(kind), marks))
     return lanes

@@ -128,7 +128,7 @@ def _draw(ax: Any, feature: BehaviorFeature) -> None:
 
 
 def _draw_categories(ax: Any, feature: CategoryFeature) -> None:
-    """One bar for each category, as long as it is probable, and its name above."""
+    """One bar for each category, with its probability as the length and its name above."""
     bars = category_bars(feature)
     n_bars = len(bars.labels)
     ax.set(xlim=(0, 1), ylim=(max(n_bars, 4) + 0.2, -0.6), xticks=[0, 0.5, 1], yticks=[])

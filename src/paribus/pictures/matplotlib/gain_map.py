@@ -33,7 +33,7 @@ class GainMapDisplay:
 
     @classmethod
     def from_advice(cls, advice: Advice, ax: Any = None) -> Self:
-        """The picture of an advice.
+        """Draws the gains of an advice.
 
         Parameters
         ----------

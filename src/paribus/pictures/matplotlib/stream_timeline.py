@@ -11,7 +11,7 @@ from paribus.pictures.stream_lanes import Lane, Monitored, stream_lanes
 
 
 class StreamTimelineDisplay:
-    """What a monitor saw: the strangest rows, the evidence that the law has changed, and that circumstances have.
+    """The history of a monitor: the strangest rows, and the evidence for a changed law and for shifted circumstances.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class StreamTimelineDisplay:
 
     @classmethod
     def from_monitor(cls, monitor: Monitored, ax: Any = None) -> Self:
-        """The picture of a monitor.
+        """Draws the history of a monitor.
 
         Parameters
         ----------

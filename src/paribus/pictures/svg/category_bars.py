@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 176, 232
 TOP, STEP, THICKNESS = 4, 27, 9
-# Bars that there is room for.
+# The maximum number of bars.
 MAX_BARS = 8
-# Bars of categories that hardly occur can be seen, too.
+# Keeps the bars of very rare categories visible.
 MIN_LENGTH = 1.5
 
 
 def draw_category_bars(feature: CategoryFeature) -> Markup:
-    """One bar for each category, as long as it is probable, and its name above; that of the row in another color."""
+    """One bar for each category: its length is the probability, its name is above; the row's own is colored."""
     bars = category_bars(feature, MAX_BARS - 1)
     names = distinct(bars.labels, lambda name: svg.fitted(name, WIDTH - 48, svg.LETTER_SIZE))
     parts = []

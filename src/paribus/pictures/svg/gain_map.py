@@ -16,7 +16,7 @@ STYLE = "text{font:12px sans-serif}.end{text-anchor:end}.middle{text-anchor:midd
 
 
 def gain_map(advice: Advice) -> Markup:
-    """Both maps, one below the other: what each column says by itself, and on top of all others."""
+    """Both maps, one below the other: the information of each column by itself, and given all others."""
     maps = [GainMap.of(advice), GainMap.of(advice, beyond=True)]
     height = TOP + len(advice.measured) * CELL_HEIGHT + GAP
     width = LEFT + max(len(advice.candidates) * CELL_WIDTH, 200) + 20

@@ -39,7 +39,7 @@ class Histogram:
 def score_bins(scores: Floats, threshold: float, weights: Floats | None = None) -> Histogram:
     """Bins of equal width, with the threshold at an edge where possible.
 
-    `weights` are the numbers of rows that the scores stand for.
+    `weights` are the numbers of rows that the scores represent.
 
     >>> score_bins(np.array([0.0, 1.0, 2.0, 9.0]), threshold=3.0).first_flagged
     12
@@ -67,7 +67,7 @@ def score_bins(scores: Floats, threshold: float, weights: Floats | None = None) 
 def score_histogram(scores: Floats, threshold: float, weights: Floats | None = None) -> Markup:
     """The bars, on a logarithmic axis if small bars would be invisible next to large ones.
 
-    `weights` are the numbers of rows that the scores stand for.
+    `weights` are the numbers of rows that the scores represent.
     """
     weights = np.ones(len(scores)) if weights is None else weights
     bins = score_bins(scores, threshold, weights)

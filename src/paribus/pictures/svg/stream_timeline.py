@@ -15,7 +15,7 @@ STYLE = "text{font:12px sans-serif}.end{text-anchor:end}"
 
 
 def stream_timeline(monitor: Monitored) -> Markup:
-    """Three lanes, one below the other; what an alarm says is its title."""
+    """Three lanes, one below the other; the sentence of an alarm is its title."""
     lanes = stream_lanes(monitor)
     parts = [svg.tag("g", *_draw(lane), transform=f"translate(0 {place * HEIGHT})") for place, lane in enumerate(lanes)]
     told = ", ".join(f"{counted(len(lane.marks), 'alarm')} of kind {lane.kind}" for lane in lanes)

@@ -1,4 +1,4 @@
-"""When flagged rows were: their number over time."""
+"""The number of flagged rows over time."""
 
 from __future__ import annotations
 
