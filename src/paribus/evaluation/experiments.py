@@ -39,7 +39,7 @@ METHODS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "QCAD, 100 trees": (QCAD, {"n_trees": 100}),
     **{name: (baselines.get(name), {}) for name in baselines.names()},
     "outliertree": (OutlierTree, {}),
-    # Settings of the paper, for baselines that do better with another one.
+    # The paper's settings of baselines that perform better with others.
     f"ROCOD{AS_IN_THE_PAPER}": (baselines.ROCOD, {"neighbor_distance": 0.9}),
     f"LOF{AS_IN_THE_PAPER}": (baselines.LOF, {"scale_context": False}),
     f"KNN{AS_IN_THE_PAPER}": (baselines.KNN, {"scale_context": False}),

@@ -1,4 +1,4 @@
-"""Held-out tables, which played no part in the design of the detectors: generated ones, and those of scikit-learn."""
+"""Held-out tables, which were not used in the design of the detectors: generated ones, and those of scikit-learn."""
 
 from __future__ import annotations
 

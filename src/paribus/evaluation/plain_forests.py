@@ -1,4 +1,4 @@
-"""QCAD built from other packages, as one would write it without paribus: the peer in speed measurements.
+"""QCAD built from other packages, as one would write it without paribus: the baseline of speed measurements.
 
 Distances come from the `gower` package, and quantile-forest fits one forest per row and behavioral feature. Both are
 installed by `pip install 'paribus[bench]'`.

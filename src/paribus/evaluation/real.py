@@ -15,7 +15,7 @@ from paribus.evaluation.metrics import precision_at_n
 from paribus.evaluation.real_tables import RealTable
 
 TOP = 50
-"""The number of highest-ranking rows that someone would look at."""
+"""The number of highest-ranking rows that an analyst would look at."""
 MAX_ROWS = {"QCAD, 100 trees": 10_000, "RIF": 20_000}
 """The maximum number of rows for methods that take too long on more.
 
@@ -115,7 +115,7 @@ def sample_rows(table: RealTable, max_rows: int | None, seed: int) -> RealTable:
 
 
 def fill_missing(frame: Any) -> Any:
-    """The table without missing values, for methods that need that: medians, and a category of their own."""
+    """The table with missing values filled in, for methods that need complete rows: medians, a category of its own."""
     import pandas as pd
 
     filled = frame.copy()

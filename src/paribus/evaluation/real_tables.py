@@ -1,4 +1,4 @@
-"""Tables that packages on PyPI ship, and the rows of them that are known to be wrong.
+"""Tables that packages on PyPI ship, and their rows that are known to be wrong.
 
 Rows are found by rules, each with its reason. Most rules are physics, arithmetic, a second column, or values that are
 impossible. Those of `hawks` (some) and `rodents` (most) are limits around the median of the species, chosen after
