@@ -135,7 +135,7 @@ def features_of(view: FittedView, values: Floats, findings: RowFindings) -> tupl
                 verdict=None if findings.verdicts is None else findings.verdicts[i],
             )
         )
-    # Features without a score come last, and those that make up nothing of it lead no sentence.
+    # Features without a score come last; those that contribute nothing to it never lead a sentence.
     return tuple(
         sorted(
             features,
@@ -155,7 +155,7 @@ def _contexts_of(
     behaviors: Sequence[tuple[BehaviorFeature, ...]],
     findings: Sequence[RowFindings],
 ) -> list[tuple[ContextFeature, ...]]:
-    """What is said of the context of each row: of rows with equally many reference rows at once."""
+    """Describes the context of each row, with one call for all rows that have equally many reference rows."""
     sizes = np.array([len(each.neighbors) for each in findings], dtype=np.int64)
     found: list[tuple[ContextFeature, ...]] = [()] * len(findings)
     for size in np.unique(sizes).tolist():

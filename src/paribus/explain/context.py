@@ -157,7 +157,7 @@ class ContextColumn:
     ) -> list[ContextFeature]:
         """Describes the rows' own values and the weighted values of their reference groups, [row][reference row].
 
-        `counts` says, by row, whether the leading behavioral feature is judged by this one.
+        `counts` is, by row, whether the leading behavioral feature is judged by this one.
         """
         found: list[ContextFeature | None] = [None] * len(values)
         if self.codes is None and self.times is None:

@@ -7,7 +7,7 @@ import numpy as np
 from paribus._common.statistics import evenly
 from paribus.explain.view import FittedView
 
-# Fitted rows that are enough to estimate a share to about one percent.
+# The number of fitted rows, enough to estimate a share to about one percent.
 SAMPLE_SIZE = 1_000
 MIN_ROWS = 20
 

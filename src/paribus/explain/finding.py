@@ -99,7 +99,7 @@ def finding_columns(findings: Sequence[Finding], n_rows: int) -> dict[str, np.nd
         texts["sentence"][each.position] = each.sentence
         texts["leading"][each.position] = first.name
         if first.is_category:
-            # The sentence names it; a code would say nothing.
+            # The sentence names it; a code would not be informative.
             continue
         for name, number in zip(numbers, (first.value, first.lower, first.upper), strict=True):
             numbers[name][each.position] = number

@@ -13,7 +13,7 @@ from paribus._common.text import counted, expected_text, listed, plain
 from paribus.explain.context import ContextColumn
 from paribus.tables.column_format import ColumnFormat
 
-# Context columns that are named as making no difference.
+# The maximum number of contextual columns that a rule names as irrelevant.
 MAX_NAMED = 5
 
 Direction = Literal["equal", "above", "below", "odd"]

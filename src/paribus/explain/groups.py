@@ -65,7 +65,7 @@ class GroupedTable:
     """The time of each row; None if the table has no timestamps."""
     time_format: ColumnFormat | None
     weights: Floats = field(repr=False)
-    """The number of rows that each row stands for: more than 1 in a sample."""
+    """The number of rows that each row represents: more than 1 in a sample."""
 
     def label(self, row: int) -> Any:
         """The label of a row, or its position."""
@@ -145,7 +145,7 @@ class _Search:
         return groups
 
     def _count(self, rows: Flags) -> int:
-        """The number of rows that these stand for."""
+        """The number of rows that these represent."""
         return round(float(self._table.weights[rows].sum()))
 
     def _circumstances(self, members: Positions) -> tuple[Circumstance, ...]:
@@ -197,7 +197,7 @@ class _Search:
         n_tries: int,
         other_p_value: float = 1.0,
     ) -> AnomalyGroup | None:
-        """The group of these rows, which are then taken; None if they are few or no more than chance would give."""
+        """The group of these rows, which are then taken; None if there are few, or no more than by chance."""
         if len(members) < MIN_ROWS:
             return None
         table = self._table
@@ -284,7 +284,7 @@ def tie_chance(column: Floats, value: float, n_rows: int, weights: Floats | None
     """The probability that as many of `n_rows` rows share a value by chance, if it lies apart from all others; else 1.
 
     Values next to others, such as the highest counts, are frequent among flagged rows anyway. `weights` are the numbers
-    of rows that values stand for.
+    of rows that values represent.
 
     >>> column = np.append(np.linspace(0, 1, 1000), [-99.0] * 4)
     >>> tie_chance(column, -99.0, 6) < 1e-6, tie_chance(column, 1.0, 6)

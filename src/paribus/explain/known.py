@@ -67,7 +67,7 @@ class Marks:
     note: Texts
     """By row: the note, or None."""
     entry: Positions
-    """By row: the place in the list of the entry that it is known by; -1 if nothing is known."""
+    """By row: the position in the list of the entry that applies to it; -1 if none does."""
 
     @property
     def is_known(self) -> npt.NDArray[np.bool_]:
@@ -186,19 +186,19 @@ def usable_rules(entries: Sequence[KnownEntry], names: Collection[str]) -> tuple
 
 
 def confirmed_rows(entries: Sequence[KnownEntry], table: Table, names: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Which rows are confirmed anomalies by their name or their values, so that they are not ordinary ones."""
+    """Which rows are confirmed anomalies, by their name or their values, and are excluded from the fit."""
     marks = mark(entries, table, names, ())
     return np.array([status == CONFIRMED for status in marks.status], dtype=bool)
 
 
 def mark(entries: Sequence[KnownEntry], table: Table, names: Sequence[str], findings: Sequence[Finding]) -> Marks:
-    """Marks the rows that the entries name or describe; the first entry that does counts.
+    """Marks the rows that the entries name or describe; the first entry that matches a row applies.
 
     `names` are the names of the rows; `findings` say what is unusual about those that are flagged.
     """
     status, note = np.full(table.n_rows, None, dtype=object), np.full(table.n_rows, None, dtype=object)
     known_by = np.full(table.n_rows, -1, dtype=np.int64)
-    # Few of a million names are wanted.
+    # Only a few of possibly a million names are needed.
     places: dict[str, list[int]] = {entry.row: [] for entry in entries if entry.row is not None}
     if places:
         for place, name in enumerate(names):

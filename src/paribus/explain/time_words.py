@@ -32,7 +32,7 @@ MONTHS = (
 # The share of the timestamps that a description covers, for each part.
 COVERED = 0.8
 CENTRAL = (0.05, 0.95)
-# Longer descriptions say nothing.
+# Longer descriptions are not informative.
 MAX_HOURS, MAX_ABOUT, MAX_WEEKDAYS, MAX_MONTHS = 10, 3, 3, 5
 # A range of timestamps is mentioned if it is at most this share of all.
 MAX_TREND_SHARE = 0.5

@@ -22,7 +22,7 @@ from paribus.tables.table import find_key
 
 @dataclass(frozen=True)
 class FittedView:
-    """What explanations, pictures and reports may know about a fitted detector; read only."""
+    """Read-only access to a fitted detector, for explanations, pictures and reports."""
 
     store: RowStore
     """The fitted rows."""
@@ -199,11 +199,11 @@ class Origin:
     """Where a fitted detector comes from."""
 
     note: str
-    """What the user wanted to remember, such as the name of the table."""
+    """The user's note, such as the name of the table."""
     fitted_at: str
-    """When the fit was, in UTC."""
+    """The time of the fit, in UTC."""
     n_excluded: int
-    """The number of rows that nothing was learned from, because they are known to be anomalies."""
+    """The number of rows that were excluded from the fit because they are confirmed anomalies."""
     n_known: int
     """The number of entries about known rows."""
 
@@ -223,7 +223,7 @@ def _behavior_formats(table: EncodedTable) -> list[ColumnFormat]:
 
 
 class HasView(Protocol):
-    """A fitted detector, as pictures and reports see it."""
+    """What pictures and reports need of a fitted detector."""
 
     def view(self) -> FittedView:
         """Read access to the fitted detector."""

@@ -23,7 +23,7 @@ MIN_SPARSE_SCORE = 50.0
 MIN_SHARE = 0.1
 # Contextual features that a sentence names.
 MAX_CONTEXT_NAMES = 5
-# A value with a higher probability does not tell why its row is flagged.
+# A value with a higher probability does not explain why its row is flagged.
 MAX_TELLING_P = 0.01
 OTHER_VALUES = "the row's other values"
 # Probabilities above this are not worth mentioning.
@@ -81,7 +81,7 @@ def group(context: Sequence[ContextFeature], thinness: Thinness, *, by_leaves: b
         nearest = f"the nearest {noun}" if n_rows == 1 else f"the {n_rows:,} nearest {noun}s"
         counting = "counts" if n_counting == 1 else "count"
         rows = nearest if n_counting == n_rows else f"{nearest}, of which {n_counting:,} {counting}"
-    # Many categories say little.
+    # Long lists of categories are not informative.
     telling = [each for each in _most_telling(context) if each.sets_apart and len(each.categories) <= MAX_LISTED]
     same = [each.title for each in telling if each.is_same]
     others = [f"{each.title} {each.group_text}" for each in telling if not each.is_same]
@@ -123,7 +123,7 @@ def _value(found: Found) -> str:
 
 
 def _is_rarer_overall(found: Found) -> bool:
-    """Whether the rarity of the leading value says too little about a row that is flagged."""
+    """Whether the rarity of the leading value does not explain why the row is flagged."""
     verdict = found.leading.verdict
     if verdict is None or not found.is_anomaly or isinstance(found.leading, CategoryFeature):
         return False
@@ -220,7 +220,7 @@ def _rarity(feature: BehaviorFeature) -> str:
         if usual is None:
             return f", but among those with its other values, {_only(together, '', _how(feature))}"
         return f", but those with its other values {usual}, and {rare}"
-    # `usual` already says how common a category is.
+    # `usual` already states how common a category is.
     if isinstance(feature, CategoryFeature) or alone > MAX_P_TO_MENTION:
         return ""
     joint = ", but" if feature.direction == "within" else ", and"
