@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
-# The width in characters that a pipe, which has none, is given: enough for most tables.
+# The width in characters that is assumed for a pipe: enough for most tables.
 PIPE_WIDTH = 120
 # The minimum width in characters of a column that may be wrapped; if it does not fit, a list is shown instead.
 MIN_WRAPPED_WIDTH = 24
@@ -19,7 +19,7 @@ INDENT = "  "
 
 
 def output_console() -> Console:
-    """The console for standard output; plain text in a pipe, even if the environment asks for colors."""
+    """The console for standard output; plain text in a pipe, even if the environment requests colors."""
     from rich.console import Console
 
     if sys.stdout.isatty():

@@ -42,7 +42,7 @@ class WholeTable:
     n_above: int
     """The number of rows above the threshold, known or not."""
     weights: Floats = field(repr=False)
-    """The number of rows of the table that each row here stands for."""
+    """The number of rows of the table that each row here represents."""
     n_known_elsewhere: int = 0
     """The number of rows above the threshold that are known and not here."""
     positions: Positions | None = field(default=None, repr=False)
@@ -150,7 +150,7 @@ class Results:
         """The ranking of lists, such as adjusted scores after teaching; None for the scores."""
 
         self.label_column: str | None = None
-        """The column that has the labels of the rows; None if none has."""
+        """The name of the column of the table that holds the labels; None if there is none."""
 
     @property
     def n_rows(self) -> int:
@@ -169,7 +169,7 @@ class Results:
 
     @property
     def n_total(self) -> int:
-        """The number of rows of the table, of which there may be only some here."""
+        """The number of rows of the table, including those that are not here."""
         return self.n_rows if self.rows.whole is None else self.rows.whole.n_rows
 
     @property
@@ -236,7 +236,7 @@ class Results:
         return row if self.rows.labels is None else self.rows.labels[row]
 
     def position(self, row: int) -> int:
-        """The position of a row in the table, of which there may be only some rows here."""
+        """The position of a row in the whole table."""
         whole = self.rows.whole
         return row if whole is None or whole.positions is None else int(whole.positions[row])
 
@@ -351,7 +351,7 @@ class Results:
 
 
 def time_column(table: Table, preferred: Sequence[str] = ()) -> int | None:
-    """The position of the column that says when a row was: a contextual one if there is any; None if there is none."""
+    """The position of the column of timestamps, a contextual one if possible; None if there is none."""
     names = [table.name(p) for p in range(table.n_columns)]
     ordered = sorted(range(table.n_columns), key=lambda p: names[p] not in preferred)
     for position in ordered:

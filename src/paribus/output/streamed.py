@@ -1,4 +1,4 @@
-"""Rows of a table that is scored in batches: which of them are kept, the ranks of all, and what was said about them."""
+"""Results for a table that is scored in batches: the rows that are kept, and the ranks of all rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from paribus.tables.row_hash import mix
 
 # A table of up to this many rows is kept as it is, with the same results as in memory.
 MAX_KEPT = 2**17
-# Rows that stand for all others, among which groups are searched and pictures are drawn.
+# The size of the sample of all other rows, for groups and pictures.
 N_BACKGROUND = 30_000
 # Scores that are sorted at a time.
 RUN_SIZE = 2**22
@@ -41,7 +41,7 @@ class RowKeeper:
 
     def __init__(self, threshold: float, n_shown: int, known: Sequence[KnownEntry] = ()) -> None:
         self._threshold, self._n_shown = threshold, n_shown
-        # Rules about what is usual are for rows that have been explained, and that is yet to come.
+        # Rules about what is usual need explanations, which are computed later.
         self._known = [entry for entry in known if entry.rule is None or not entry.rule.on_usual]
         self._parts: list[tuple[ScoredRows, Positions, Flags]] = []
         self._n_held = 0
@@ -109,7 +109,7 @@ class RowKeeper:
     def _drop(self) -> None:
         rows, positions, is_known = self._joined()
         is_kept = self._is_high(rows.scores, is_known)
-        # A hash of the position draws the others, so that batches make no difference.
+        # The others are drawn by a hash of their position, which does not depend on the batches.
         keys = mix(positions.astype(np.uint64))
         is_kept[np.argsort(keys, kind="stable")[:N_BACKGROUND]] = True
         kept = np.flatnonzero(is_kept)

@@ -130,7 +130,7 @@ class Anomaly:
 
 @dataclass(frozen=True)
 class RowsShown:
-    """The rows that the page shows, and how they and the rows they are compared with are called."""
+    """The rows that the page shows, with their names and those of the rows they are compared with."""
 
     results: Results
     names: RowNames
@@ -312,6 +312,6 @@ def _plain_value(value: Any, limits: Limits) -> str:
         return "missing"
     if isinstance(value, float | np.floating):
         return f"{value:,.6g}"
-    # A time as people write it, as everywhere else on the page.
+    # A timestamp in the format of the rest of the page.
     text = str(value).replace("T", " ", 1) if isinstance(value, np.datetime64) else value
     return plain(text, limits.cell)

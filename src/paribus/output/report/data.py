@@ -26,12 +26,12 @@ ROW_FIELDS = (
     "position", "name", "known_name", "rank", "score", "rarity", "kind", "group", "leading", "sentence", "values",
     "cells", "p_value",
 )  # fmt: skip
-"""What the data hold of each row, in this order."""
+"""The fields of each row in the data, in this order."""
 
 
 @dataclass(frozen=True)
 class DataLimits:
-    """The maximum of what the data hold of one row."""
+    """The limits of what the data contain about one row."""
 
     columns: int
     """Columns of the table."""
@@ -68,7 +68,7 @@ def pack_data(
         "whole": _whole(results, columns),
     }
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    # Without a time in it, so that the same rows give the same page.
+    # Without a timestamp, so that the same rows give the same page.
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
@@ -88,7 +88,7 @@ def _whole(results: Results, columns: Sequence[int]) -> dict[str, Any]:
 
 
 def group_texts(group: AnomalyGroup) -> dict[str, Any]:
-    """What pages say about a group."""
+    """The texts about a group on the page."""
     return {
         "number": group.number,
         "size": group.size,

@@ -12,7 +12,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """The maximum of what is shown of one row."""
+    """The limits of what is shown of one row."""
 
     behavior: int
     """Behavioral features with their partial score."""

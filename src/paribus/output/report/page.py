@@ -125,7 +125,7 @@ def make_page(
 
 
 def _sampled_bytes(shown_rows: RowsShown, explained: Mapping[int, RowExplanation], limits: Limits) -> int:
-    """The size of all explained rows as that of a few of them suggests, so that too large a page is not drawn."""
+    """The size of all explained rows, estimated from a few of them, so that too large a page is not drawn."""
     some = dict(list(explained.items())[:: max(1, len(explained) // N_SAMPLED)][:N_SAMPLED])
     draw: Any = _template("anomaly.html").module
     sizes = [len(draw.anomaly_rows(each, "row").encode()) for each in anomalies(shown_rows, some, limits)]
@@ -149,7 +149,7 @@ def _map(results: Results, rows: list[NamedRow]) -> ScoreMap | None:
 
 
 def _timeline(results: Results) -> Markup | None:
-    """When the flagged rows were; None if the table has no time, or none is flagged."""
+    """The timeline of the flagged rows; None if the table has no timestamps, or if no row is flagged."""
     table = results.rows.table
     position = time_column(table, [column.name for column in results.view.context])
     if position is None or not results.n_flagged:

@@ -16,7 +16,7 @@ from paribus._common.untrusted import DamagedError, Fields, is_finite
 from paribus.output.report.data import KIND_WORDS, ROW_FIELDS
 
 GENERATOR = b'<meta name="generator" content="paribus '
-"""What every report has near its beginning."""
+"""A text near the beginning of every report."""
 # Bytes in which the generator is named, of the largest page, and of its data when they are unpacked.
 HEAD, LARGEST_FILE, LARGEST_DATA = 4_000, 200_000_000, 400_000_000
 _DATA = re.compile(rb'<template id="data">([A-Za-z0-9+/=]*)</template>')
@@ -59,7 +59,7 @@ class ReportedRow:
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """What a report holds: its list of rows, and a few facts about the whole table."""
+    """The contents of a report: its list of rows, and a few facts about the whole table."""
 
     columns: tuple[str, ...]
     context: tuple[str, ...]
@@ -86,7 +86,7 @@ def is_report(path: Path) -> bool:
 
 
 def read_report(path: Path) -> ReportedTable:
-    """Reads what a report holds."""
+    """Reads the contents of a report."""
     if path.stat().st_size > LARGEST_FILE:
         raise ValueError(f"{path.name} is larger than a report can be")
     content = path.read_bytes()

@@ -141,7 +141,7 @@ def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence
         median=_median(results),
         is_automatic=parameters["contamination"] == "auto" and results.rows.is_fitted,
         seconds=_duration(view.seconds),
-        # Columns without values play no part in the comparison, and there may be no others.
+        # Columns without values are not compared, and there may be no others.
         context_words=_words([c.name for c in view.context if c.summary.has_values] or ["nothing"]),
         behavior_words=_words(view.behavior_names),
         context=tuple(_context_line(column) for column in view.context[:MAX_LISTED]),
@@ -160,7 +160,7 @@ def summarize(results: Results, parameters: Mapping[str, Any], leading: Sequence
 
 
 def _median(results: Results) -> float:
-    """The median of the scores, as a sample of them tells if only some rows are here."""
+    """The median of the scores, estimated from a sample if only some rows are here."""
     scores, whole = results.rows.scores, results.rows.whole
     is_scored = ~np.isnan(scores)
     if whole is None:
