@@ -259,7 +259,7 @@ def test_qcad_has_p_values_but_neither_kinds_nor_those_of_cells() -> None:
     np.testing.assert_array_equal(detector.p_values(table), detector.p_values_)
     assert detector.kinds_ is None
     assert detector.cell_p_values_ is None
-    with pytest.raises(ValueError, match="QCAD does not tell kinds of anomalies apart: use ConditionalSurprise"):
+    with pytest.raises(ValueError, match="QCAD does not distinguish kinds of anomalies: use ConditionalSurprise"):
         detector.kinds(table)
     with pytest.raises(ValueError, match="QCAD has no p-values of single values: use ConditionalSurprise"):
         detector.cell_p_values(table)

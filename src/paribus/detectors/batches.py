@@ -1,4 +1,4 @@
-"""Methods that take a table in batches, where it is not in memory."""
+"""Methods that take tables that are not in memory, in batches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 def by_batches(method: Callable[[Any, Any], Answer]) -> Callable[[Any, Any], Answer]:
-    """Lets a method that answers for each row of a table also take one that is read in batches."""
+    """Lets a method with one result per row also take a table that is read in batches."""
 
     @functools.wraps(method)
     def answer(self: Any, rows: Any) -> Answer:

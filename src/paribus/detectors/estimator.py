@@ -40,7 +40,7 @@ else:
             return self.__dict__.copy()
 
     class OutlierMixin:
-        """Detectors have all of its methods themselves."""
+        """A placeholder: detectors define all of its methods themselves."""
 
 
 __all__ = ["BaseEstimator", "OutlierMixin", "random_numbers", "require_fitted", "validate_columns"]
@@ -62,7 +62,7 @@ def validate_columns(detector: Any, rows: Any) -> None:
 
 
 def random_numbers(random_state: Any) -> np.random.RandomState:
-    """The random numbers that a parameter `random_state` stands for.
+    """The random number generator for a parameter `random_state`.
 
     >>> int(random_numbers(0).randint(100))
     44

@@ -162,7 +162,7 @@ class ExplainingDetector(ScoringDetector):
         heading: str = "row",
         whole: WholeTable | None = None,
     ) -> Results:
-        """Returns the results for all rows, from which `to_frame`, `groups`, `report` and the shell are made.
+        """Returns the results for all rows, which `to_frame`, `groups`, `report` and the shell present.
 
         Parameters
         ----------
@@ -395,7 +395,7 @@ class ExplainingDetector(ScoringDetector):
                 f"{named} has no score: no behavioral feature has a value both there and in the reference group"
             )
         for row, position in enumerate(positions):
-            # Of identical fitted rows, the same one is always left out of the group. Here the row in question is.
+            # Of identical fitted rows, the same one is always left out of the group. Here it is the explained row.
             if position is not None and batch.fitted[row] >= 0:
                 neighbors = findings[row].neighbors
                 neighbors[neighbors == position] = batch.fitted[row]

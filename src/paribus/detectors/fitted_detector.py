@@ -177,7 +177,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self._warn_of_unseen()
 
     def __getattr__(self, name: str) -> Any:
-        # Called for attributes that are not set. Those of a fit follow from its results when they are first needed.
+        # Called for attributes that are not set. Fitted attributes are computed from the results on first use.
         if name not in RESULTS or "_fitted" not in self.__dict__:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         fitted = self._fitted

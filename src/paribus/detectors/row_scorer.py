@@ -1,4 +1,4 @@
-"""Rows as arrays, judged again and again: what streams and services do, with as little around it as possible."""
+"""Rows as arrays, scored repeatedly with little overhead, for streams and services."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RowScorer:
         return [name for name, _, _ in self._columns]
 
     def encodes_like(self, other: RowScorer) -> bool:
-        """Whether rows are the same arrays for another scorer: whether columns and codes of categories are."""
+        """Whether another scorer encodes rows to the same arrays: it has the same columns and codes of categories."""
         return self._columns == other._columns
 
     def encode(self, rows: Any) -> tuple[Floats, Floats]:
@@ -70,7 +70,7 @@ class RowScorer:
         return self._encode(rows)
 
     def _encode_plain(self, row: Mapping[str, Any]) -> Floats | None:
-        """The values of a row of plain numbers and text; None if it takes more to understand it."""
+        """The values of a row of plain numbers and text; None if it needs the general encoder."""
         values = np.empty(len(self._columns))
         for place, (name, codes, held) in enumerate(self._columns):
             value = row.get(name, row)
@@ -93,7 +93,7 @@ class RowScorer:
         return self._method.judge(self._batch(context, behavior))
 
     def levels(self, context: Floats, behavior: Floats, share: Floats) -> Floats:
-        """How much of its distribution given the context lies below each value: see `SurpriseModel.levels`."""
+        """The share of its distribution given the context that lies below each value: see `SurpriseModel.levels`."""
         return self._levels(self._batch(context, behavior), share)
 
     def fitted_levels(self, rows: npt.NDArray[np.int64], share: Floats) -> Floats:

@@ -214,7 +214,7 @@ class ScoringDetector(FittedDetector):
         """
         found = self._judge(self._read(rows)).kinds
         if found is None:
-            raise ValueError(f"{type(self).__name__} does not tell kinds of anomalies apart: use ConditionalSurprise")
+            raise ValueError(f"{type(self).__name__} does not distinguish kinds of anomalies: use ConditionalSurprise")
         return found
 
     def select(self, fdr: float = 0.1, *, rows: Any = None) -> Positions:
@@ -257,8 +257,7 @@ class ScoringDetector(FittedDetector):
     def false_share(self, n_rows: int | None = None, *, rows: Any = None) -> float:
         """Estimates the share of ordinary rows among those with the highest scores.
 
-        As many ordinary rows are expected to score as high as the last of them as its p-value times the number of all
-        rows says.
+        The expected number of ordinary rows among them is the p-value of the last one times the number of all rows.
 
         Parameters
         ----------

@@ -34,9 +34,8 @@ class ConditionalSurprise(ContextualDetector):
     For each behavioral feature, forests over the whole table estimate the distribution of its values given the context,
     and given the context and all other behavioral features. Each value yields evidence: the negative logarithm of the
     probability of a value at most as dense. A row can be strange as a whole, its values may not go together, or one
-    value may be wrong; how common each of these is, is learned from the table. The score of a row is the negative
-    decimal logarithm of the probability that an ordinary row is as strange. All scores of fitted rows are out of
-    sample.
+    value may be wrong; the frequency of each case is learned from the table. The score of a row is the negative decimal
+    logarithm of the probability that an ordinary row is as strange. All scores of fitted rows are out of sample.
 
     Parameters
     ----------
@@ -50,9 +49,8 @@ class ConditionalSurprise(ContextualDetector):
     categorical : list of names or positions, optional
         Numeric columns to treat as categorical. Text, categorical and boolean columns always are.
     missing : bool or "auto"
-        Whether it is behavior, too, that a value is missing: of all behavioral columns, of none, or "auto" of those
-        where at least 0.5 % of the rows (and 20) lack a value and as many have one. Such features are called
-        "... (missing)".
+        Whether to judge missing values as behavior: in all behavioral columns, in none, or with "auto" in those where
+        at least 0.5 % of the rows (and 20) lack a value and as many have one. Such features are called "... (missing)".
     time_parts : "auto", list of str, or dict
         The parts by which timestamps of contextual columns are compared: "hour" of day, "weekday", "day_of_year"
         (cycles: 23 h is near 0 h, and December near January), "trend" (time since the beginning) and "holiday". A list
@@ -241,7 +239,7 @@ class ConditionalSurprise(ContextualDetector):
     ) -> tuple[ConditionalSurprise, Positions] | None:
         """Replaces the oldest trees by trees that grow on recent rows, and calibrates scores by these.
 
-        For streams: `paribus.Monitor` calls it now and then. The detector itself stays as it is.
+        For streams: `paribus.Monitor` calls it from time to time. The detector itself does not change.
 
         Parameters
         ----------
@@ -254,7 +252,7 @@ class ConditionalSurprise(ContextualDetector):
         share : float
             The share of the pairs of trees to replace, up to 1.
         seed : int
-            The seed of what is drawn at random.
+            The seed of random draws.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What answers about rows teach a detector."""
+"""Learns from answers about rows."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ HIGHEST, MOST_TELLING = WAYS = ("highest", "most telling")
 
 @dataclass(frozen=True)
 class Teaching:
-    """What a detector learned from answers: the answer of `teach`.
+    """What was learned from answers: the result of `teach`.
 
-    Confirmed rows are what is looked for and false alarms are not; rows with a known cause are set aside, and teach
-    nothing.
+    Confirmed rows are of interest and false alarms are not; rows with a known cause are set aside, and nothing is
+    learned from them.
     """
 
     lesson: Lesson = field(repr=False)
@@ -32,7 +32,7 @@ class Teaching:
 
     @property
     def scores(self) -> Floats:
-        """By fitted row: its score with what was learned; the score of the detector where nothing was."""
+        """By fitted row: its adjusted score; the score of the detector if nothing was learned about it."""
         return self.lesson.taught_scores
 
     @property
@@ -77,7 +77,7 @@ class Teaching:
         Parameters
         ----------
         how : {"most telling", "highest"}
-            The row whose answer would teach most, among the 500 open rows with the highest scores; or simply the
+            The row with the most informative answer, among the 500 open rows with the highest scores; or simply the
             highest.
 
         Returns
@@ -138,7 +138,7 @@ class TeachingDetector(ExplainingDetector):
         return self.lesson(results.marks, results.entries)
 
     def lesson(self, marks: Marks, entries: Sequence[KnownEntry]) -> Teaching:
-        """What `teach` gives, for rows that are already marked.
+        """The result of `teach`, for rows that are already marked.
 
         Parameters
         ----------
@@ -168,10 +168,10 @@ class TeachingDetector(ExplainingDetector):
 
 
 def find_answers(marks: Marks, entries: Sequence[KnownEntry], scores: Floats, threshold: float) -> Answers:
-    """The answers that a list of known rows holds.
+    """The answers in a list of known rows.
 
     An entry counts once, however many rows it is about. Of those that a rule is about, only the ones above the
-    threshold count: the others were never in question.
+    threshold count: the others were not flagged.
     """
     is_answer = np.array([entry.status in (CONFIRMED, FALSE_ALARM) for entry in entries], dtype=bool)
     is_rule = np.array([entry.rule is not None for entry in entries], dtype=bool)
