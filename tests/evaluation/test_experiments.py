@@ -141,8 +141,8 @@ def test_the_readme_quotes_the_results() -> None:
     ordered = sorted((mean_over(unseen, UNSEEN, method) or 0.0 for method in experiments.COMPARED), reverse=True)
     assert ordered[0] == mean_over(unseen, UNSEEN, "ConditionalSurprise")
     assert (
-        f"on {first[1]} of {len(UNSEEN)} held-out cases (seven kinds of errors in nine other tables), where its mean is "
-        f"{ordered[0]:.2f} and that of the next one {ordered[1]:.2f}"
+        f"on {first[1]} of {len(UNSEEN)} held-out cases (seven kinds of errors in nine other tables), where its mean "
+        f"is {ordered[0]:.2f} and that of the next one {ordered[1]:.2f}"
     ) in text
 
 
