@@ -31,13 +31,13 @@ CONTEXTUAL = ["x0", "x1", "x2", "x3", "group"]
 COLUMN_KINDS = ("normal", "heavy-tailed", "skewed", "count")
 TABLE_KINDS = (*COLUMN_KINDS, "mixed")
 RANGE_KINDS = (*COLUMN_KINDS, "zero-inflated", "two-branched")
-# Of ordinary rows, a detector flags so many per cent on average over the tables of a line.
+# The bounds of the percentage of ordinary rows that are flagged, on average over the tables of a line.
 FLAGGED = (0.05, 0.2)
-# Of values, 90 % ranges hold, and medians have below them; where values repeat, at least or at most.
+# The bounds of the share of values in 90 % ranges, and below medians; where values repeat, at least or at most.
 HELD, BELOW = (0.88, 0.92), (0.48, 0.52)
 # Tables of packages, with real columns.
 REAL = ("weather", "diamonds")
-# Of these, so many rows tell as much as all.
+# The number of their rows that are judged; more are not needed.
 MAX_ASKED = 4_000
 
 
@@ -74,7 +74,7 @@ def fit(table: Any, contextual: list[str], behavioral: list[str], categorical: l
 
 
 def measure_flags(sizes: dict[int, int], widths: list[int]) -> Iterator[dict[str, Any]]:
-    """The share of flagged rows of clean tables, fitted and new ones; `sizes` has how many tables have so many rows."""
+    """The share of flagged rows of clean tables, fitted and new; `sizes`: the number of tables by number of rows."""
     for n_rows, n_tables in sizes.items():
         for kind in TABLE_KINDS:
             for n_behavioral in widths:

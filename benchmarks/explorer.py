@@ -103,7 +103,7 @@ def measure(n: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, help="only measure a table of so many rows, and print it")
+    parser.add_argument("--rows", type=int, help="only measure a table of this many rows, and print it")
     rows = parser.parse_args().rows
     measured = {n: measure(n) for n in ((rows,) if rows else SIZES)}
     lines = header(["processor time, ms", *(f"{n:,} rows" for n in measured)])

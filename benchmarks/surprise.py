@@ -120,7 +120,7 @@ def beside_quantile_forest(n_rows: int, n_rounds: int) -> dict[str, Any]:
         forest.quantiles(context, everybody, N_QUANTILES, cores)
 
     def theirs() -> None:
-        # The same numbers of rows and features, and so many trees that on average 32 have not seen a row, as in ours.
+        # The same numbers of rows and features, and enough trees that on average 32 have not seen a row, as in ours.
         forest = RandomForestQuantileRegressor(
             n_estimators=PEER_TREES,
             min_samples_leaf=MIN_SAMPLES_LEAF,

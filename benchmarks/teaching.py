@@ -29,7 +29,7 @@ RESULTS = HERE / "teaching.jsonl"
 PAGE = HERE.parent / "docs" / "results" / "teaching.md"
 
 N_ANSWERS = 50
-# Of each kind, so many rows are changed.
+# The share of rows that are changed, for each kind.
 RATE = 0.03
 FIRST, LAST = "first columns", "last columns"
 PAIRS = ((FIRST, LAST), (LAST, FIRST), ("single", "common"), ("swap", "shift"), ("small", "scale"))
@@ -38,10 +38,10 @@ REAL = ("BodyFat", "Energy", "ForestFires", "HeartFailure", "Hepatitis", "LiverP
 SYNTHETIC = tuple(f"Syn{number}" for number in range(1, 11))
 """The tables of the paper with at least two behavioral columns, which halves need, and at most 2,000 rows."""
 N_SEEDS = 3
-"""Each case is drawn so many times, which shows how much is noise. Forests, which take longest, see the first draw."""
+"""How often each case is drawn, which shows how much is noise. Forests, which take longest, see the first draw."""
 METHODS = ("no teaching", "paribus", "paribus, most telling first", "AADForest", "PineForest")
 N_TELLING = 10
-"""Answers for which the most telling row is asked about, before the highest ones are."""
+"""The number of answers about the most telling row, before those about the highest rows."""
 
 Flags = npt.NDArray[np.bool_]
 Ask = Callable[[list[int], list[bool]], int]
@@ -209,7 +209,7 @@ def _gains(cells: list[Cell]) -> list[str]:
     runs = {key[:4]: number - found[*key[:4], "no teaching"] for key, number in found.items() if key[4] == "paribus"}
     cases = {run[:3]: [runs[other] for other in runs if other[:3] == run[:3]] for run in runs}
     noise = (sum(variance(gains) for gains in cases.values()) / len(cases)) ** 0.5
-    # The standard error of the mean of a case; the lowest of so many means is expected this far below 0 by chance.
+    # The standard error of the mean of a case; the lowest of this many means is expected this far below 0 by chance.
     error = noise / N_SEEDS**0.5
     lowest = NormalDist().inv_cdf(1.0 / len(cases)) * error
     means = {case: fmean(gains) for case, gains in cases.items()}

@@ -47,7 +47,7 @@ def natures(table: dict[str, Any]) -> dict[str, Nature]:
 
 
 def test_columns_are_what_they_look_like(days: dict[str, Any]) -> None:
-    """Tests that ids, free text, constants, codes and clock times are told apart from circumstances and quantities."""
+    """Tests that ids, free text, constants, codes and times of day are not circumstances or quantities."""
     assert natures(days) == {
         "row": Nature.ID,
         "station": Nature.ID,

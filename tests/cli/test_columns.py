@@ -1,4 +1,4 @@
-"""Columns in the shell: which are judged, by which context, and what is said about those that do nothing."""
+"""Columns in the shell: which are judged, by which context, and the notes about columns that are left out."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def path(table: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_default_behavior_is_listed_and_constants_are_said(path: Path) -> None:
-    """Tests that without --behavior it is said what is judged, and that a constant column is named and left out."""
+    """Tests that without --behavior a note says what is judged, and that a constant column is named and left out."""
     code, _, err = invoke("detect", path, "-c", "hour,zone", *QUICK)
     assert code == 0
     assert "every other numeric column is judged: load and rain\n" in err

@@ -32,7 +32,7 @@ def fitted(kind: str, seed: int) -> ConditionalSurprise:
 
 
 def results(detector: Any, rows: pd.DataFrame) -> list[Any]:
-    """Everything that is said about rows."""
+    """All results for rows."""
     return [
         detector.anomaly_score(rows),
         np.asarray(detector.partial_scores(rows)),
@@ -92,7 +92,7 @@ def test_a_gross_value_moves_other_rows_no_more_than_an_ordinary_one(n_rows: int
     assert moved["gross"].max() < 3 * moved["ordinary"].max() < 3.0
 
 
-def test_copies_do_not_vouch_for_each_other() -> None:
+def test_copies_do_not_make_each_other_ordinary() -> None:
     """Tests that exact duplicates with gross values are both flagged, with the same score."""
     table = generated_table(1000, 0, "normal", 3)
     table.loc[5, ["y0", "y1", "y2"]] = 30.0

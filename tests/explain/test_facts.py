@@ -183,7 +183,7 @@ def test_the_group_is_described_as_it_is(make: DetectorClass, seed: int) -> None
 
 @for_both
 def test_a_row_is_not_among_its_own_references_even_if_it_has_a_twin(make: DetectorClass) -> None:
-    """Tests that a row is not compared with itself, and with an identical one only by QCAD: copies do not vouch."""
+    """Tests that a row is not compared with itself, and with an identical one only by QCAD: copies do not count."""
     table = mixed_table(60, missing=0.0)
     table.loc[10] = table.loc[20]
     table["name"] = [f"p{row}" for row in range(60)]
@@ -268,7 +268,7 @@ def test_an_integer_that_no_comparable_row_has_is_in_a_gap() -> None:
 
 
 def test_percentiles_of_few_rows_have_no_gaps() -> None:
-    """Tests that a hundred percentiles of a dozen rows are not taken for a distribution full of gaps."""
+    """Tests that a hundred percentiles of a dozen rows are not treated as a distribution full of gaps."""
     taus = np.repeat(np.arange(10.0), 10)[:101]
     assert feature(4.5, np.append(taus, 10.0), n_rows=12).direction == "within"
     split = np.r_[np.linspace(0, 2, 51), np.linspace(8, 10, 50)]

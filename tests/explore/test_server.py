@@ -366,7 +366,7 @@ def test_huge_requests_are_refused(explorer: Explorer) -> None:
 
 
 def test_tabs_learn_of_changes(explorer: Explorer) -> None:
-    """Tests that a tab that has the latest state is told only the progress, and of a change everything."""
+    """Tests that a tab that has the latest state receives only the progress, and everything after a change."""
     version = explorer.state()["version"]
     explorer.ask("answer", row=4, status="confirmed")
     news = explorer.client.get(f"/api/state?since={version}").json()

@@ -45,7 +45,7 @@ def test_reference_rows_are_those_that_share_most_leaves(model: SurpriseModel) -
 
 def test_percentiles_are_those_of_the_density(model: SurpriseModel) -> None:
     """Tests the compiled quantiles of smooth distributions against the plain ones, on any scale; and that leaves which
-    are found once for everything that is asked say the same as if they were found each time.
+    are found once for all results give the same as if they were found each time.
     """
     rows, fitted = model._rows[:50], np.where(np.arange(50) % 2 == 0, np.arange(50), -1)
     asked = Asked(rows, fitted)

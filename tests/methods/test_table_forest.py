@@ -100,7 +100,7 @@ def test_bins_lose_little() -> None:
 
 
 def test_the_rarest_of_many_categories_share_a_place() -> None:
-    """Tests that of 300 categories the 254 commonest are told apart, and the others count as one."""
+    """Tests that of 300 categories the 254 most common are distinguished, and the others count as one."""
     codes = np.concatenate([np.repeat(np.arange(254.0), 8), np.arange(254.0, 300.0)])
     columns = np.random.default_rng(0).permutation(codes)[None, :]
     target = np.where(columns[0] < 254, columns[0], 5000.0 + columns[0])
@@ -210,7 +210,7 @@ def test_far_is_far_to_any_distance(away: float) -> None:
 
 
 def test_one_far_value_does_not_blur_the_others() -> None:
-    """Tests that distances are taken before they are rounded: near values are told apart in a range of a million."""
+    """Tests that distances are taken before they are rounded: near values are distinguished in a range of a million."""
     columns, categorical, target = make_table(5, 60)
     target[0] = 1e6
     rows, fitted = np.ascontiguousarray(columns.T), np.arange(60)

@@ -45,9 +45,9 @@ def is_other_scale(first: Floats, second: Floats) -> bool:
 def is_cut_from(categories: npt.NDArray[Any], quantity: Floats) -> bool:
     """Whether each category has a range of a quantity to itself, as a low birth weight has those of the weight.
 
-    Where the ranges lie apart, the category is taken for a cause of the quantity, as the position of a lever is for a
-    speed: what is cut has no gaps at the cuts. Ranges may share their ends, which may be rounded, and a few rows may be
-    in a wrong one. Categories may be any values, also numbers; None and NaN are missing.
+    Where the ranges lie apart, the category counts as a cause of the quantity, as the position of a lever is the cause
+    of a speed: a quantity that is cut into ranges has no gaps at the cuts. Ranges may share their ends, which may be
+    rounded, and a few rows may be in a wrong one. Categories may be any values, also numbers; None and NaN are missing.
 
     >>> weights = np.arange(60.0)
     >>> is_cut_from(np.where(weights < 20, "low", "not low"), weights), is_cut_from(weights % 2, weights)

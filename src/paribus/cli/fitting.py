@@ -102,7 +102,7 @@ def fit_table(
     )
     labels, heading = row_labels(table, roles.id)
     if stream is not None and labels is None:
-        # Rows of a sample are known by what they hold, not by their number in the table.
+        # Rows of a sample are identified by their content, not by their number in the table.
         numbered = [entry for entry in known if entry.row is not None]
         known = tuple(entry for entry in known if entry.row is None)
         if any(entry.status == CONFIRMED for entry in numbered):

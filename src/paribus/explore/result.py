@@ -23,7 +23,7 @@ N_BINS = 80
 
 
 class Result(ABC):
-    """Rows with scores, and what is said about them. Rows are numbered as the result has them."""
+    """Rows with scores and findings. Rows are numbered as in the result."""
 
     number: int
     """Later results have higher numbers."""

@@ -9,21 +9,21 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 
-# A block is so many times as long as rows depend on each other.
+# The length of a block, in multiples of the dependence time.
 TIMES = 2.0
-# Without so many blocks among the known rows, nothing can be said about others.
+# The minimum number of blocks among the known rows, without which others cannot be tested.
 MIN_BLOCKS = 16
-# Single autocorrelations up to this are taken for none, and those of so many standard errors.
+# Single autocorrelations up to this value, or up to this many standard errors, count as 0.
 MIN_CORRELATION, N_ERRORS = 0.1, 4.0
-# Lags are summed up until there are so many times as many as their sum says (Sokal's window).
+# Autocorrelations are summed up to a lag of this multiple of their sum (Sokal's window).
 WINDOW = 5
 
 
 def dependence_time(values: Floats) -> float:
-    """By how much successive rows count less than independent ones: 1 for these, infinite if there is no telling.
+    """The number of successive rows that count as one independent row: 1 if rows are independent, infinite if unknown.
 
     It is one plus twice the sum of the autocorrelations, the larger of that of the values and that of their distances
-    from the middle: a stream may be calm for a while, and then restless.
+    from the middle: the variance of a stream may change over time.
 
     >>> random = np.random.default_rng(0)
     >>> dependence_time(random.uniform(size=4000)), dependence_time(np.repeat(random.uniform(size=800), 5)) > 4
@@ -39,13 +39,13 @@ def _integrated(values: Floats) -> float:
     if n_lags < 1 or total <= 1e-12 * n:
         return 1.0
     correlations = np.fft.irfft(np.abs(np.fft.rfft(away, 2 * n)) ** 2)[1 : n_lags + 1] / total
-    # The highest sum so far, so that cycles, whose sums come back to nothing, are not overlooked.
+    # The highest sum so far, so that cycles, whose sums return to 0, are not overlooked.
     sums = np.maximum.accumulate(1.0 + 2.0 * np.cumsum(correlations))
     enough = np.flatnonzero(np.arange(1, n_lags + 1) >= WINDOW * np.maximum(sums, 1.0))
     if not enough.size:
         return math.inf
     found = float(sums[enough[0]])
-    # What independent rows have by chance.
+    # Smaller sums occur by chance in independent rows.
     found = found if found > 1.0 + 2.0 * N_ERRORS * math.sqrt(WINDOW / n) else 1.0
     # Single lags that stand out, such as the same hour of the day before.
     errors = np.sqrt((1.0 + 2.0 * np.append(0.0, np.cumsum(correlations[:-1] ** 2))) / n)
@@ -54,7 +54,7 @@ def _integrated(values: Floats) -> float:
 
 
 def block_lengths(times: list[float], n_rows: int) -> npt.NDArray[np.int64]:
-    """The lengths of blocks, by dependence times, of which there must be some among so many rows.
+    """The lengths of blocks for dependence times, limited so that `n_rows` have enough blocks.
 
     >>> block_lengths([1.0, 4.2, 1000.0], 1600).tolist()
     [1, 9, 100]

@@ -1,4 +1,4 @@
-"""Rows of a database query that is asked again and again."""
+"""Rows of a database query that is repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last rows of a stream, from which is learned: so many, or those of so much time."""
+"""The last rows of a stream, from which a monitor learns: a number of rows, or those of a period of time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats
 from paribus.stream.randomness import uniform_rows
 
-# A window of time has no more rows than this.
+# The maximum number of rows in a window of time.
 MAX_ROWS = 65_536
-# What time it is, is the median of so many rows: one clock that jumps does not empty the window.
+# The current time is the median over this many rows: one clock that jumps does not empty the window.
 N_FOR_NOW = 31
 MICROSECOND = timedelta(microseconds=1)
 # Rows from before the stream have negative numbers.
@@ -29,7 +29,7 @@ class RecentRows:
     names : list of str
         The columns.
     window : int or timedelta
-        How many rows, or the rows of how much time.
+        The number of rows, or the period of time.
     """
 
     def __init__(self, names: Sequence[str], window: int | timedelta) -> None:
@@ -41,7 +41,7 @@ class RecentRows:
 
     @property
     def n_most(self) -> int:
-        """The most rows that are kept."""
+        """The maximum number of rows that are kept."""
         return self._window if isinstance(self._window, int) else MAX_ROWS
 
     def __len__(self) -> int:

@@ -52,7 +52,7 @@ class Reference:
         self.law = ChangeTests(alpha, law_lengths, self.surroundings.n_cells, n_groups, seed + OF_LAW)
         self.circumstances = ChangeTests(alpha, context_lengths, 1, 1, seed + OF_CIRCUMSTANCES)
         self.cell_shares = self.surroundings.cell_shares.copy()
-        """The shares of cells of late."""
+        """The recent shares of cells."""
         self.shifted: Alarm | None = None
         """The alarm that circumstances have shifted, if there is one."""
         self.first_scores = np.empty(0)

@@ -23,9 +23,10 @@ MIN_ROWS = 20
 MAX_SHARE = 0.3
 N_ROUNDS = 8
 # Where the tail of the ordinary rows is longer than that of recombined ones by more than this factor, cells depend on
-# each other, and recombined rows say nothing.
+# each other, and recombined rows are not informative.
 MAX_DEPENDENCE = 1.2
-# Fewer anomalies than this share do not reach the body, and are told from a long tail of ordinary rows better there.
+# A smaller share of anomalies does not reach the body, by which it is better distinguished from a long tail of ordinary
+# rows.
 MIN_SHARE = 0.03
 
 

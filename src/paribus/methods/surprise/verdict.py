@@ -18,28 +18,28 @@ from paribus.methods.surprise.contamination import fit_contaminated
 
 WHOLE, COMBINATION, VALUE = KIND_NAMES
 
-# Surprises above the usual, in nats, count in full up to the cap, and beyond it by no more than a twentieth in all.
+# Surprises above the usual, in nats, count in full up to the cap; the excess adds at most a twentieth of the cap.
 CAP, BEYOND_CAP = 3.0, 0.05
-# Rows that are enough to learn how common each kind is.
+# The maximum number of rows from which the shares of kinds are learned.
 MAX_ROWS_FOR_SHARES = 50_000
 N_ROUNDS = 60
-# Before the table has a say: the share of rows of each kind, as if so many rows had been seen, ...
+# The prior of the share of rows of each kind, and its weight in rows, ...
 PRIOR_SHARE, PRIOR_ROWS = 0.01, 50.0
-# No kind is taken to be rarer than this.
+# The minimum share of a kind.
 MIN_SHARE = 0.004
-# ... and the rate of the evidence of strange cells, as if so many had been seen. Ordinary cells have a rate of 1.
+# ... and the prior of the rate of the evidence of strange cells, and its weight in cells. Ordinary cells have rate 1.
 PRIOR_RATE, PRIOR_CELLS = 0.3, 3.0
 MIN_RATE, MAX_RATE = 0.03, 0.6
-# Tails are looked at up to this probability: those of skewed or heavy-tailed columns are heavy. That of surprises, and
-# that of their mean with the evidence.
+# Tails are fitted down to this probability, since those of skewed or heavy-tailed columns are heavy: the tail of
+# surprises, and that of their mean with the evidence.
 FAR, FAR_OF_MEAN = 0.02, 0.05
-# Sums have longer tails where rows are hard to predict in several columns at once; no longer than by this factor.
+# Sums have longer tails where rows are hard to predict in several columns at once, by at most this factor.
 FAR_OF_SUM, MAX_GROWTH = 0.01, 1.25
-# One value alone is believed up to this many times what so many rows can confirm.
+# The limit of the evidence of one value, in multiples of the logarithm of the number of rows.
 VALUE_LIMIT = 1.2
-# Cells with less evidence, in nats, are not what is strange about a row.
+# Cells with less evidence, in nats, do not make a row strange.
 MIN_EVIDENCE = 1.0
-# What has more evidence, in nats, is strange: 1 in 200 ordinary rows has.
+# More evidence than this, in nats, is strange: 1 in 200 ordinary rows has it.
 STRANGE = float(np.log(200.0))
 # Where a larger share of the rows have the same evidence, there is no scale to read off.
 MAX_TIE = 0.1
@@ -68,7 +68,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of some rows."""
+    """The verdicts on some rows."""
 
     parts: Floats
     """[row][behavioral feature]: what each contributes to the score, which is their sum; NaN where missing."""
@@ -131,7 +131,7 @@ class Verdict:
         value_maps = {} if n_features == 1 else _fit_value_maps(singles, VALUE_LIMIT * limit)
         has_values = ~np.isnan(cells.given_context).all(axis=1)
         if n_features > 1:
-            # Sums are taken to have the tail that their bodies let expect: what lies beyond may be many anomalies.
+            # The tails of sums are extrapolated from their bodies: what lies beyond may be many anomalies.
             learned = cls._learn(cells.take(some), value_maps, limit, follows_tail=False)
             known = cells.take(np.flatnonzero(has_values)[some])
             null = fit_contaminated(learned.log_odds, known, learned.log_odds(known))
@@ -236,7 +236,7 @@ def _name_kinds(verdict: Verdict, cells: CellEvidence) -> npt.NDArray[np.object_
 
 
 def _one_stands_out(evidence: Floats) -> npt.NDArray[np.bool_]:
-    """Whether the highest evidence of each row is higher than that of so many ordinary values would be."""
+    """Whether the highest evidence of each row is higher than that of as many ordinary values would be."""
     present = (~np.isnan(evidence)).sum(axis=1)
     highest = np.nan_to_num(evidence).max(axis=1)
     return np.asarray(highest - np.log(np.maximum(present, 1)) > STRANGE)
@@ -341,7 +341,7 @@ def _log_ratios(found: list[Evidence], rates: Floats) -> Floats:
 def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
     """How common ordinary rows and each kind are, and the rate of each kind's evidence: expectation, maximization."""
     n_kinds, n_rows = len(found), len(found[0])
-    # Beyond what so many rows can confirm it is the same how strange a row is: none may speak for its kind alone.
+    # Evidence is limited to what this number of rows can confirm, so that no single row determines its kind.
     found = [np.minimum(evidence, np.log(n_rows)) for evidence in found]
     prior = np.append(1.0 - PRIOR_SHARE * n_kinds, np.full(n_kinds, PRIOR_SHARE))
     shares, rates = prior.copy(), np.full(n_kinds, PRIOR_RATE)

@@ -81,9 +81,9 @@ class Asked:
 def find_originals(first_equal: Positions) -> Positions:
     """The row that each fitted row is a copy of, itself if none, from the first row that equals it in all columns.
 
-    Copies must not vouch for each other. Rows that equal many others are not copies but the usual case, which would be
-    unheard of without them. Where these outnumber the copies, as in a table of a few categories, rows are equal by
-    chance, and none is a copy.
+    Copies must not make each other look ordinary. Rows that equal many others are not copies but a common case, which
+    would look strange without them. Where these outnumber the copies, as in a table of a few categories, rows are equal
+    by chance, and none is a copy.
 
     >>> find_originals(np.array([0, 1, 0, 3]))
     array([0, 1, 0, 3])
