@@ -48,7 +48,7 @@ def test_percentiles_are_interpolated(published: Any) -> None:
 
 @given(seed=st.integers(0, 2**20), n_values=st.sampled_from([2, 3, 30]))
 def test_partial_scores_are_those_of_the_method(published: Any, seed: int, n_values: int) -> None:
-    """Tests the score of a value given percentiles against the oracle, inside and outside of them."""
+    """Tests the score of a value given percentiles against the oracle, inside and outside them."""
     random = np.random.RandomState(seed)
     percentiles = np.sort(random.randint(n_values, size=101)).astype(float)
     for value in (*random.uniform(-2, n_values + 2, 4), percentiles[50], percentiles[0] - 1):

@@ -26,7 +26,7 @@ CONTEXTS = {"warm": ["month"], "thin": ["height"]}
 
 
 def test_behavior_is_judged_by_its_own_context() -> None:
-    """Tests that a column outside of a behavior's context does not change what is expected of it."""
+    """Tests that a column outside a behavior's context does not change what is expected of it."""
     rows = table()
     here = ConditionalSurprise(CONTEXTS, n_trees=16).fit(rows)
     # New rows, which all trees may judge.

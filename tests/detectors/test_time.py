@@ -41,7 +41,7 @@ def test_later_rows_are_judged_by_the_cycles() -> None:
     table = readings(n=24 * 90)
     fitted = detector().fit(table[:HOURS])
     with pytest.warns(
-        UserWarning, match="720 rows are outside of the fitted time range, and judged by their hour"
+        UserWarning, match="720 rows are outside the fitted time range, and judged by their hour"
     ) as notes:
         scores = fitted.anomaly_score(table[HOURS:])
     assert len(notes) == 1

@@ -270,7 +270,7 @@ def test_the_engine_rejects_invalid_arrays(bad: str, message: str) -> None:
 
 
 def test_asked_rows_have_codes_too() -> None:
-    """Tests that a category below 0, which would be outside of the engine's memory, is an error."""
+    """Tests that a category below 0, which would be outside the engine's memory, is an error."""
     tie_order, multiplicities = np.arange(6, dtype=np.uint32), np.ones((3, 2), dtype=np.uint8)
     engine = _core.QcadEngine(np.zeros((1, 6)), np.ones(1, np.uint8), np.zeros((1, 6)), tie_order, multiplicities)
     asked, nobody = np.array([[-1.0]]), np.array([-1])

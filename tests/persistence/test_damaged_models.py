@@ -63,7 +63,7 @@ def test_a_part_before_the_file_is_an_error(model: Path, saved: bytes) -> None:
     # The offset of the directory is in the last 6 bytes, before the length of the comment.
     damaged[-6:-2] = (int.from_bytes(saved[-6:-2], "little") + 1000).to_bytes(4, "little")
     model.write_bytes(damaged)
-    with pytest.raises(ValueError, match=r"m\.paribus is damaged: part '.*' is outside of the file"):
+    with pytest.raises(ValueError, match=r"m\.paribus is damaged: part '.*' is outside the file"):
         load(model)
 
 

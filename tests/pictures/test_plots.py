@@ -242,7 +242,7 @@ def test_names_are_not_formulas(hostile: Any) -> None:
 
 
 def test_the_density_is_that_of_the_percentiles() -> None:
-    """Tests that the bean is widest where percentiles are densest, and empty outside of them."""
+    """Tests that the bean is widest where percentiles are densest, and empty outside them."""
     taus = np.r_[np.linspace(0, 10, 51), np.linspace(10, 100, 50)]
     at = np.linspace(-20, 120, 300)
     heights = style.density(taus, at)

@@ -254,7 +254,7 @@ def explore(
     ] = None,
     known: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="The file of answers.  [default: NAME.known.csv beside the table]"),
+        typer.Option(metavar="PATH", help="The file of answers.  [default: NAME.known.csv next to the table]"),
     ] = None,
     port: Annotated[int, typer.Option(metavar="N", help="The port to listen at; 0 for any that is free.")] = 0,
     n_jobs: Annotated[int, typer.Option(metavar="N", help="Number of threads; -1 for all cores.")] = -1,

@@ -213,7 +213,7 @@ def _of_model(known: tuple[KnownEntry, ...], names: list[str], id: str | None) -
 
 
 def _note_outside(detector: ContextualDetector) -> None:
-    """Notes how many rows are outside of the fitted time range."""
+    """Notes how many rows are outside the fitted time range."""
     with warnings_as_notes():
         detector.warn_outside()
 

@@ -168,7 +168,7 @@ def score_stream(
 
     `is_sampled` says that the detector was fitted to a sample of this table.
 
-    What is stored of the other rows is beside the file that it goes to, where there must be room anyway.
+    The results for the other rows are stored next to the output file, where there must be room anyway.
     """
     heading = "row" if id is None else "id"
     beside = None if wanted.out is None else wanted.out.resolve().parent

@@ -126,7 +126,7 @@ def fit(
     """Fits a detector to a Spark or Dask DataFrame, in its cluster.
 
     Each partition draws rows by a hash of their content, in one pass: which ones does not depend on partitions, order
-    or engine. The sample is collected, and each column is fitted by a task of its own on the workers. The result is
+    or engine. The sample is collected, and each column is fitted by a separate task on the workers. The result is
     that of the same sample on one machine, to the last bit. `detector.fit(frame)` does the same.
 
     Parameters

@@ -59,7 +59,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """The known rows."""
     _view: FittedView | None
     _n_outside: int
-    """The number of rows outside of the fitted time range that were scored since the last warning."""
+    """The number of rows outside the fitted time range that were scored since the last warning."""
     _method: FittedMethod | None
     _evidence: EvidenceShares | None
     """The composition of the fitted rows' scores, once answers were given."""
@@ -348,7 +348,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return self._get_method().judge(batch)
 
     def warn_outside(self) -> None:
-        """Warns once about rows outside of the fitted time range, of all that were scored since the last warning.
+        """Warns once about rows outside the fitted time range, of all that were scored since the last warning.
 
         Examples
         --------
@@ -364,7 +364,7 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         judged_by = f"by their {listed(cycles, 'and')}" if cycles else "as if they were at its ends"
         rows, are = ("row", "is") if n_outside == 1 else ("rows", "are")
         warnings.warn(
-            f"{n_outside:,} {rows} {are} outside of the fitted time range, and judged {judged_by}",
+            f"{n_outside:,} {rows} {are} outside the fitted time range, and judged {judged_by}",
             UserWarning,
             stacklevel=3,
         )

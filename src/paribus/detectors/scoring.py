@@ -54,7 +54,7 @@ class ScoringDetector(FittedDetector):
     def score_batch(self, batch: Any, *, keep: Sequence[str] = (), sentences: bool = False) -> Any:
         """Scores some rows of a larger table: an Arrow batch in, an Arrow batch out.
 
-        All other engines are adapters around this function: it needs nothing but the batch and the detector, which may
+        All other engines are adapters around this function: it needs only the batch and the detector, which may
         come from a file, and a row gets the same bits in every batch.
 
         Parameters

@@ -258,7 +258,7 @@ class ConditionalSurprise(ContextualDetector):
         -------
         detector, numbers
             The renewed detector, and the numbers of its rows: the recent ones, and those that older trees hold. None
-            if the recent rows need a fit of their own, for example because they have new categories.
+            if the recent rows need a new fit, for example because they have new categories.
 
         Examples
         --------

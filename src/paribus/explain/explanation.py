@@ -98,7 +98,7 @@ class RowExplanation:
     def warnings(self) -> tuple[str, ...]:
         """What to keep in mind: few comparable rows, values that the reference group does not have."""
         found = [self.thinness.warning, *(feature.warning for feature in self.context)]
-        # That a value is missing may be a finding of its own.
+        # A missing value may itself be judged as a feature.
         judged = {each.title for each in self.behavior if each.is_off and getattr(each, "is_flag", False)}
         missing = [each.title for each in self.behavior if each.direction == "missing" and each.title not in judged]
         if missing:

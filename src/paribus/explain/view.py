@@ -31,7 +31,7 @@ class FittedView:
     behavior_names: list[str]
     """The names of the behavioral features."""
     behavior_columns: list[str]
-    """The names of the behavioral columns: features that say that a value is missing have none of their own."""
+    """The names of the behavioral columns; features for missing values have no column."""
     behavior_codes: list[dict[Hashable, int] | None]
     """The codes of the categories of each behavioral feature; None if it is numeric."""
     n_values: int

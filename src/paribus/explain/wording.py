@@ -1,8 +1,8 @@
 """Facts as sentences.
 
 A sentence says what was found and in which circumstances, what is usual there, how rare it is, and with which rows the
-row was compared. Each kind of verdict has a wording of its own, in `WORDINGS`. A feature takes part in any of them
-through its `text`, `range_text`, `is_off` and the like: a new kind of feature brings its own of these.
+row was compared. Each kind of verdict has its own wording, in `WORDINGS`. These use the attributes of a feature, such
+as `text`, `range_text` and `is_off`: a new kind of feature defines its own.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _rarity(feature: BehaviorFeature) -> str:
 
 
 def _how(feature: BehaviorFeature) -> str:
-    """How a value is unusual: outside of its range, or rare within it."""
+    """How a value is unusual: outside its range, or rare within it."""
     is_outside = feature.direction.endswith(("above", "below"))
     return "this far off" if is_outside or feature.range_given_others is not None else "as rare"
 

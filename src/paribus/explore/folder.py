@@ -1,4 +1,4 @@
-"""The files that can be opened: those of one folder, and nothing outside of it."""
+"""The files that can be opened: those of one folder, and nothing outside it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Folder:
         return found[:MAX_FILES]
 
     def find(self, name: str) -> Path:
-        """The file with this name. Raises an error for anything outside of the folder."""
+        """The file with this name. Raises an error for anything outside the folder."""
         if name not in {each["name"] for each in self.files()}:
             raise ValueError(f"there is no table, model or report '{name}' in the folder {self.root.name}")
         return self.root / name

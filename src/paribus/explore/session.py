@@ -46,7 +46,7 @@ class Session:
     folder : Folder
         The folder from which files can be opened.
     known : Path, optional
-        The file of answers. By default it is beside the table and has its name.
+        The file of answers. By default it is next to the table and has its name.
     n_jobs : int
         The number of threads; -1 for all cores.
     """

@@ -198,7 +198,7 @@ def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
     for member in members:
         # A damaged directory can place a part before the file, where seeking raises an OSError.
         if not 0 <= member.header_offset < size:
-            raise DamagedError(f"part {member.filename!r} is outside of the file")
+            raise DamagedError(f"part {member.filename!r} is outside the file")
         if member.filename == HEADER and member.file_size > MAX_HEADER_SIZE:
             raise DamagedError("the header is too long")
         plain = member.compress_type == zipfile.ZIP_STORED and not member.flag_bits & 1
@@ -215,7 +215,7 @@ def _find_array(data: bytes | mmap.mmap, member: zipfile.ZipInfo) -> npt.NDArray
         raise DamagedError(f"part {member.filename!r} does not begin where it should")
     begin += LOCAL_HEADER.size + fields[-2] + fields[-1]
     if begin + member.file_size > len(data):
-        raise DamagedError(f"part {member.filename!r} is outside of the file")
+        raise DamagedError(f"part {member.filename!r} is outside the file")
     return _read_array(data, begin, member.file_size, member.filename)
 
 

@@ -20,7 +20,7 @@ REACH = 2.0
 N_BINS = 14
 # Integers get one bar each if there are at most this many.
 MAX_INTEGER_BARS = 24
-# Categories that get a bar of their own.
+# The maximum number of categories with a separate bar.
 MAX_CATEGORIES = 8
 # Characters of a category: more than any renderer has room for.
 MAX_CATEGORY_LENGTH = 500

@@ -22,7 +22,7 @@ def _full_score(state: QcadState, n_behavioral: int) -> str:
     is_capped = n_behavioral > 1 and state.clip is not None
     far = "100, the maximum," if is_capped else "100 or more"
     return (
-        f"0 is as expected, and {far} is far outside of what comparable rows show; "
+        f"0 is as expected, and {far} is far outside what comparable rows show; "
         "it is the mean of one partial score per behavioral column"
     )
 

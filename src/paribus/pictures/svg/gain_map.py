@@ -1,4 +1,4 @@
-"""The heat map of the information of each column about behavior, as a file of its own."""
+"""The heat map of the information of each column about behavior, as a standalone file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timeline of a stream with its three alarms, as a file of its own."""
+"""The timeline of a stream with its three alarms, as a standalone file."""
 
 from __future__ import annotations
 
