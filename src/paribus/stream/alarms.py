@@ -127,13 +127,13 @@ def say_law(change: Change, column: str, region: str | None, since_time: str | N
     """The sentence about behavior that has changed.
 
     >>> print(say_law(Change(0, "higher", 0, 300, 2e4), "wind", None, None))
-    wind is higher than it was in the same circumstances, since about row 300; if nothing had changed, 1 in 20,000
-    streams would look as much like it.
+    wind is higher than it was in the same circumstances, since about row 300. Evidence this strong turns up in 1 in
+    20,000 streams without a change.
     """
     where = "" if region is None else f", where {region}"
     return (
         f"{plain(column)} is {_than(change.how)} in the same circumstances{where}, since about row {change.since:,}"
-        f"{_at(since_time)}; if nothing had changed, {odds(change.evidence)} streams would look as much like it."
+        f"{_at(since_time)}. Evidence this strong turns up in {odds(change.evidence)} streams without a change."
     )
 
 

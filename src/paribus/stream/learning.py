@@ -203,7 +203,7 @@ class LearningMonitor:
         reference = self._reference.levels.scorer
         # Detectors that were fitted to other rows may have other codes for the same categories.
         known = (context, behavior) if self._scorer.encodes_like(reference) else reference.encode(columns)
-        changes, is_certain = self._reference.update(*known, first, texts)
+        changes, is_certain, evidence = self._reference.update(*known, first, texts)
         withheld = self.protect & (np.nan_to_num(p_values, nan=1.0) < self.detector_.false_alarms)
         by_row: dict[int, list[Alarm]] = {}
         for row, alarm in changes:
@@ -238,7 +238,8 @@ class LearningMonitor:
             )
         self.n_rows_ += n_rows
         self._changed += [alarm for _, alarm in changes]
-        self.history_.add(first, verdicts, self._reference.law.evidence, self._reference.circumstances.evidence)
+        for each in evidence:
+            self.history_.add(first + each.rows.start, verdicts[each.rows], each.law, each.circumstances)
         if self.learn:
             self._scores.extend((own[~np.isnan(own)] * NATS_PER_DIGIT).tolist())
             self._recent.add(columns, first, times, withheld)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,22 @@ from paribus.stream.levels import Levels
 
 # Seeds of the tests; those of levels are below.
 OF_LAW, OF_CIRCUMSTANCES = 4, 5
+# The evidence is noted after so many rows, for the timeline.
+ROWS_AT_A_TIME = 32
 # A cell with so many times its share of the reference is one of new circumstances.
 CROWDED = 2.0
 # How fast the shares of cells are forgotten, in rows.
 MEMORY_OF_CELLS = 200.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the tests say after some rows."""
+
+    rows: slice
+    law: Floats
+    """By behavior."""
+    circumstances: Floats
 
 
 class Reference:
@@ -96,10 +109,11 @@ class Reference:
 
     def update(
         self, context: Floats, behavior: Floats, first: int, times: list[str | None]
-    ) -> tuple[list[tuple[int, Alarm]], npt.NDArray[np.bool_]]:
-        """Looks at successive rows, the first of which has a number.
+    ) -> tuple[list[tuple[int, Alarm]], npt.NDArray[np.bool_], list[Evidence]]:
+        """Tests successive rows, the first of which has a number.
 
-        Returns the alarms by row, and whether the circumstances of each row are those of the reference.
+        Returns the alarms by row, whether the circumstances of each row are those of the reference, and the evidence
+        after some rows at a time.
         """
         n_rows = len(context)
         levels = self.levels.of_behavior(context, behavior, first)
@@ -107,13 +121,18 @@ class Reference:
         # What the model has never seen the like of says nothing about a change of what it knows.
         levels[is_unfamiliar] = np.nan
         cells, groups = self.surroundings.cells(context), self.surroundings.groups(context)
-        alarms = [
-            (row, self._law_alarm(change, first + row, times, first))
-            for row, change in self.law.update(levels, cells, groups, first)
-        ]
         everywhere = np.zeros((n_rows, 1), dtype=np.int64)
         of_context = self.levels.of_context(context, first)
-        shifts = self.circumstances.update(of_context, everywhere[:, 0], everywhere, first)
+        alarms: list[tuple[int, Alarm]] = []
+        shifts: list[tuple[int, Change]] = []
+        evidence: list[Evidence] = []
+        for start in range(0, n_rows, ROWS_AT_A_TIME):
+            part = slice(start, start + ROWS_AT_A_TIME)
+            for row, change in self.law.update(levels[part], cells[part], groups[part], first + start):
+                alarms.append((start + row, self._law_alarm(change, first + start + row, times, first)))
+            found = self.circumstances.update(of_context[part], everywhere[part, 0], everywhere[part], first + start)
+            shifts += [(start + row, change) for row, change in found]
+            evidence.append(Evidence(part, self.law.evidence, self.circumstances.evidence))
         begin = n_rows
         for row, change in shifts:
             alarm = self._circumstances_alarm(change, first + row, times, first)
@@ -128,7 +147,7 @@ class Reference:
             if self.shifted is not None and row >= start:
                 usual = self.surroundings.cell_shares[cell]
                 is_certain[row] &= self.cell_shares[cell] <= CROWDED * usual
-        return alarms, is_certain
+        return alarms, is_certain, evidence
 
     def _law_alarm(self, change: Change, number: int, times: list[str | None], first: int) -> Alarm:
         name = self.names[change.column]
