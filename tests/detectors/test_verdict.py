@@ -157,9 +157,9 @@ def test_each_kind_of_error_is_found_and_named(error: str, kind: str, seed: int)
             table.loc[row, name] += 6 * deviations[name]
     detector = fit(table, n_trees=64)
     is_wrong = np.isin(np.arange(1000), wrong)
-    # By chance, two ordinary rows may be as strange, such as one with values 3.7 and 2 deviations off.
+    # By chance, an ordinary row may be as strange, such as one with values 3.7 and 2 deviations off.
     assert average_precision(is_wrong, detector.anomaly_scores_) > 0.97
-    assert set(wrong) <= set(np.argsort(-detector.anomaly_scores_)[:12])
+    assert is_wrong[np.argsort(-detector.anomaly_scores_)[:10]].sum() >= 9
     # By luck of the draw, one of ten may be called another kind.
     assert (detector.kinds(table)[wrong] == kind).sum() >= 9
     chosen = detector.select(fdr=0.1)
