@@ -3,8 +3,8 @@
     python benchmarks/soak.py --rows 10000000
 
 The model is a light one, so that ten million rows take some minutes: two contextual columns, two behavioral columns, 8
-trees, a window of 2,048 rows, and an adaptation every 8,192 rows. The stream never changes; 1 row in 10,000 has an error
-of 20 deviations.
+trees, a window of 2,048 rows, and an adaptation every 8,192 rows. The stream never changes; 1 row in 10,000 has an
+error of 20 deviations.
 
 The result is benchmarks/soak.json, and a part of docs/results/streams.md.
 """
@@ -63,7 +63,10 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page from the results")
     given = parser.parse_args()
     if not given.page:
-        RESULTS.write_text(json.dumps(list(soak(given.rows)), indent=1) + "\n", encoding="utf-8")
+        results = []
+        for found in soak(given.rows):
+            results.append(found)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     rewrite_part(PAGE, "soak", page_part(json.loads(RESULTS.read_text(encoding="utf-8"))))
 
 
