@@ -34,7 +34,8 @@ def main() -> None:
     rewrite_part(PAGE, "fuzz", [*lines, _row("all", _sums(list(counts.values())), "")])
     sanitized = found.get(SANITIZED, {})
     lines = header(["area", *COUNTS]) + [_row(name, each) for name, each in sanitized.items()]
-    rewrite_part(PAGE, "sanitized", [*lines, _row("all", _sums(list(sanitized.values())))])
+    lines.append(_row("all", _sums(list(sanitized.values()))))
+    rewrite_part(PAGE, "sanitized", lines if sanitized else ["No run of `make fuzz-sanitize` has been recorded yet."])
     lines = header(["area", "inputs"])
     lines += [row([name, f"{each['inputs']:,.0f}"]) for name, each in found.get(GUIDED, {}).items()]
     rewrite_part(PAGE, "guided", lines)
