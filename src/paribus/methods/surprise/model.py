@@ -136,12 +136,17 @@ class SurpriseModel:
                 spread[place] = to_learn
         if tick is not None:
             tick(n_rows)
+        # The verdict needs memory that the table took.
+        bins = table.kinds().bins()
+        del fitted, table
         gross = self._gross(self._rows[:, self._n_contextual :])
+        spread_cells = self._spread_cells(evidence, surprises, gross, spread)
         cells = self._cells(evidence, surprises, gross)
-        self._verdict = Verdict.fit(cells, self._spread_cells(evidence, surprises, gross, spread))
+        self._verdict = Verdict.fit(cells, spread_cells)
+        del spread_cells
         forests = StoredForests(
             self._index.order(),
-            table.kinds().bins(),
+            bins,
             [samples.arrays() for samples in draws.drawn],
             sample_of,
             [column.packed for column in self._columns],
@@ -331,12 +336,17 @@ class SurpriseModel:
         return found
 
     def _cells(self, evidence: Floats, surprises: Floats, gross: Floats) -> CellEvidence:
-        """The evidence of all cells, from that of each column given the context, and then given all: [row][column]."""
+        """The evidence of all cells, from that of each column given the context, and then given all: [row][column].
+
+        The arrays become part of the result, without a copy: that of gross values is at least `gross`.
+        """
         n = self._n_behavioral
-        alone = np.maximum(evidence[:, :n], gross)
+        alone, together = evidence[:, :n], evidence[:, n:] if self._given_all else evidence
+        np.maximum(alone, gross, out=alone)
         if not self._given_all:
             return CellEvidence(alone, alone, surprises, surprises, gross)
-        return CellEvidence(alone, np.maximum(evidence[:, n:], gross), surprises[:, :n], surprises[:, n:], gross)
+        np.maximum(together, gross, out=together)
+        return CellEvidence(alone, together, surprises[:, :n], surprises[:, n:], gross)
 
     def _spread_cells(
         self, evidence: Floats, surprises: Floats, gross: Floats, spread: dict[int, tuple[Floats, Floats]]
