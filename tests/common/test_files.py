@@ -69,6 +69,7 @@ def test_a_signal_leaves_no_draft_behind(
 ) -> None:
     """Tests that a signal while a draft exists leaves no file behind, and is handled."""
     create, created = files._create, []
+    others = set(threading.enumerate())
 
     def create_and_interrupt(draft: Path) -> int:
         handle = create(draft)
@@ -93,7 +94,7 @@ def test_a_signal_leaves_no_draft_behind(
     assert len(created) == 1
     # Cleanup that is still running is done when its thread ends.
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and thread.name.startswith("ThreadPoolExecutor"):
+        if thread not in others and thread.name.startswith("ThreadPoolExecutor"):
             thread.join()
     assert os.listdir(tmp_path) == []
 
