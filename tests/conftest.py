@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--budget", action="store_true", help="print processor time by file, and limit it by test")
 
 
+class ClosedFigures:
+    """Closes the figures of each test and example: matplotlib warns of more than 20 that are open in a process."""
+
+    def pytest_runtest_teardown(self) -> None:
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(ClosedFigures(), "closed figures")
     if config.getoption("--budget"):
         config.pluginmanager.register(Budget(), "budget")
 
