@@ -131,7 +131,7 @@ inline float size(float value) { return value < 0.0f ? -value : value; }
 }  // namespace
 
 void student_sums(const AtomGroup *groups, std::size_t n_groups, const float *at, std::size_t n_at, float *sums) {
-    // The fourth power of so many widths has a square.
+    // The fourth power of this many widths can still be squared in single precision.
     constexpr float farthest_in_pairs = 1e4f;
     float farthest = 0.0f, narrowest = 0.0f;
     for (std::size_t i = 0; i < n_at; ++i) farthest = size(at[i]) > farthest ? size(at[i]) : farthest;

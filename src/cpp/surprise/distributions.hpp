@@ -26,10 +26,10 @@ private:
     std::vector<float> weight_of_;
 };
 
-/// Rows whose leaves are fetched from memory before it is their turn: it answers while so many are processed.
+/// Leaves are prefetched this many rows ahead, to hide the latency of memory.
 inline constexpr std::size_t rows_ahead = 3;
 
-/// Rows are processed in blocks of so many: these go down one tree before the next is fetched from memory.
+/// The number of rows in a block. All rows of a block pass through one tree before the next tree is fetched.
 inline constexpr std::size_t rows_per_block = 4096;
 
 /// Does the work for blocks of rows on some threads.

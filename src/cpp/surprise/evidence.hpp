@@ -59,7 +59,7 @@ struct CloserLook {
 ///                  views, not calibrated; NaN where the value is missing
 /// @param surprises [row][view]: minus the logarithm of the density at the value
 /// @param seconds   [row]: the mean of the second target over all leaves of a row; 0 if the forests have none
-/// @param closer    null if nothing else is asked
+/// @param closer    null if it is not needed
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
                    const Tick &on_tick, const CloserLook *closer = nullptr);

@@ -15,13 +15,13 @@ struct AskedRows {
     std::size_t n_rows;
     /// [row][feature of the table]
     const double *features;
-    /// By row: the fitted row that it is, or a negative number. No tree that has seen that row is asked about it.
+    /// By row: the fitted row that it is, or a negative number. No tree that has seen that row is used for it.
     const std::int64_t *fitted;
 };
 
 /// A forest over the whole table for one target, as far as it can be asked about rows.
 ///
-/// Of each pair of trees, the one that has not seen a row is asked. It says that the target is one of those in the
+/// Of each pair of trees, the one that has not seen a row is used. It predicts that the target is one of those in the
 /// row's leaf, each as likely as the other; the forest says that each of its trees may be right.
 ///
 /// Everything is the same on any number of threads and in any batch.
@@ -30,7 +30,7 @@ public:
     /// Memory for `find_leaves`, and what it found.
     struct Scratch {
         std::size_t n_rows = 0;
-        /// The leaf of each row in the tree of each pair that is asked about it: [pair][row - begin].
+        /// The leaf of each row in the tree of each pair that is used for it: [pair][row - begin].
         std::vector<TableTree::Leaf> leaves;
         /// By pair: the targets that its leaves are parts of, as steps. Those of a leaf are in ascending order (those
         /// of classes in any order), and may be read by lots of `step_lot`: what follows the leaf is there, too.
@@ -55,7 +55,7 @@ public:
             return sum;
         }
 
-        /// Makes room for so many rows.
+        /// Reserves memory for a number of rows.
         void start(std::size_t n, std::size_t n_pairs) {
             n_rows = n;
             leaves.resize(n * n_pairs);
@@ -78,7 +78,7 @@ public:
     virtual std::size_t n_pairs() const = 0;
     virtual const TargetGrid &grid() const = 0;
 
-    /// Finds the leaves that rows `begin` to `end` are in, in the tree of each pair that is asked about them.
+    /// Finds the leaves that rows `begin` to `end` are in, in the tree of each pair that is used for them.
     virtual void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const = 0;
 
     static constexpr std::size_t step_lot = 8;

@@ -224,7 +224,7 @@ std::vector<std::uint8_t> PackedForest::splice(const std::uint8_t *older, std::s
     const Part before = read(older, older_size), after = read(newer, newer_size);
     require(before.features == after.features && before.header.is_wide == after.header.is_wide);
     require(n_dropped <= before.entries.size());
-    // Members are rows, whose targets are put on the grid when they are asked for: any grid that has them all will do.
+    // Members are rows, whose targets are put on the grid on access: any grid that contains them all will do.
     ForestHeader header = after.header;
     header.n_trees = static_cast<std::uint32_t>(before.entries.size() - n_dropped + after.entries.size());
     std::vector<std::uint8_t> bytes;

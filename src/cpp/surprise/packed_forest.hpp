@@ -37,7 +37,7 @@ public:
                  const std::uint8_t *bytes, std::size_t size);
     ~PackedForest() override;
 
-    /// So many rows take about as long to follow through the packed trees as it takes to unpack these.
+    /// Following this many rows through the packed trees takes about as long as unpacking these.
     std::size_t min_rows_to_unpack() const;
 
     const FeatureKinds &kinds() const { return kinds_; }
@@ -85,10 +85,10 @@ private:
     };
     static constexpr std::size_t side_by_side = 16;
 
-    /// At the root of the tree of a pair that is asked about a row.
+    /// At the root of the tree of a pair that is used for a row.
     Walk start(std::size_t pair, std::size_t row, std::int64_t fitted) const;
     void follow(const AskedRows &rows, Walk *walks, std::size_t n) const;
-    /// The mean of the second target over so many rows, rounded to a step.
+    /// The mean of the second target over a number of rows, rounded to a step.
     static std::int32_t mean_of(std::uint64_t sum, std::uint64_t n) {
         return n == 0 ? 0 : static_cast<std::int32_t>((sum * second_steps + n / 2) / n);
     }

@@ -18,7 +18,7 @@ public:
 
     /// A forest that was grown before, which must outlive this one.
     ///
-    /// @param for_new_rows whether it is asked about new rows only: these need no more than the first tree of each pair
+    /// @param for_new_rows whether it is used for new rows only: these need only the first tree of each pair
     TableForest(const PackedForest &packed, bool for_new_rows, std::size_t n_threads);
 
     /// The bytes for a `PackedForest`. Only of a forest that was grown, and only once.

@@ -21,7 +21,7 @@ struct TreeParameters {
 /// A regression tree that keeps the rows of its leaves, in a form that rows go down fast.
 class TableTree {
 public:
-    /// A leaf of more rows is represented by so many of them, evenly spaced in the order of their targets: what is
+    /// A leaf of more rows is represented by this many of them, evenly spaced in the order of their targets: what is
     /// asked of it takes no longer, however large it is.
     static constexpr std::size_t max_leaf_rows = 256;
 
@@ -85,7 +85,7 @@ public:
                      Leaf *leaves);
 
 private:
-    /// Leaves only so many rows in each leaf as are to represent it.
+    /// Keeps only the rows of each leaf that represent it.
     void thin_out_leaves();
 
     /// Rows that go down together: while one waits for memory, the others go on.

@@ -45,7 +45,7 @@ struct Trend {
 };
 
 /// The target of a forest, by row of the table: a column, far values pulled in, or its distances from a trend. It is
-/// computed when it is asked for, since a column of its own for each forest would take as much memory as the table.
+/// computed on access, since a column of its own for each forest would take as much memory as the table.
 class TargetColumn {
 public:
     /// @param rows   [row][feature]; must outlive this

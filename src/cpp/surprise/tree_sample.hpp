@@ -41,7 +41,7 @@ public:
     void sort_by_target(std::vector<Ranked> &sorted) const;
 
 private:
-    /// Sorts by rank. Ranks have no more than so many bits.
+    /// Sorts by rank. Ranks have at most this number of bits.
     void sort(std::vector<Ranked> &sorted, int n_bits) const;
 
     const FeatureTable &table_;

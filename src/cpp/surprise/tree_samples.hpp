@@ -16,7 +16,7 @@ public:
     /// @param usable    by row: whether it may be drawn
     /// @param originals by row: the first of the rows that it is a copy of, or itself; copies are in the same samples
     /// as
-    ///                  their original, so that no tree that is asked about one has seen another. Null: no copies
+    ///                  their original, so that no tree that is used for one has seen another. Null: no copies
     /// @param keys      by row: what it is drawn by; null: its number
     /// @param n_sample  rows per tree, and their copies besides; at most half of those that may be drawn
     TreeSamples(std::size_t n_rows, const std::uint8_t *usable, const std::int64_t *originals,
@@ -33,7 +33,7 @@ public:
     /// In ascending order.
     const std::vector<std::uint32_t> &sample(std::size_t tree) const { return samples_[tree]; }
 
-    /// The tree of a pair that is asked about a row: the one that has not seen it; the first, if neither has.
+    /// The tree of a pair that is used for a row: the one that has not seen it; the first, if neither has.
     ///
     /// @param fitted the fitted row that it is, or a negative number
     std::size_t unseen_tree(std::size_t pair, std::int64_t fitted) const {
