@@ -187,7 +187,8 @@ def test_the_value_that_is_off_the_most_leads(make: DetectorClass) -> None:
                 if f"{part.title} " in explanation.statement and explanation.kind is None:
                     assert part.is_off
                     assert part.share >= 0.1
-            assert ("is as usual" in sentence) == (not first.is_off and not explanation.is_anomaly)
+            is_striking = explanation.is_anomaly or (explanation.kind is not None and explanation.p_value <= 0.01)
+            assert ("is as usual" in sentence) == (not first.is_off and not is_striking)
             seen.add(first.is_off)
     assert seen == {True, False}
 
@@ -225,6 +226,10 @@ def test_what_is_ordinary_is_not_called_odd() -> None:
     usual = [made_feature(name, 2.0, (1.0, 3.0), p_value=0.5, given_all=0.5) for name in "xy"]
     assert statement(Found(usual, [CONTEXT_FEATURE], "whole", 0.3, False)) == (
         "x 2.0 where site is north is as usual: comparable rows have 1.0 to 3.0 (90 %)"
+    )
+    assert statement(Found(usual[:1], [CONTEXT_FEATURE], "value", 0.002, False)) == (
+        "x 2.0 where site is north: comparable rows have 1.0 to 3.0 (90 %). Overall, only about 1 in 500 comparable "
+        "rows is this unusual"
     )
     assert statement(Found(usual, [CONTEXT_FEATURE], "whole", 1e-4, True)) == (
         "x 2.0 and y 2.0 where site is north: each of them is within its usual range, but overall only about 1 in "

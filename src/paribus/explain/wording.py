@@ -23,7 +23,7 @@ MIN_SPARSE_SCORE = 50.0
 MIN_SHARE = 0.1
 # Contextual features that a sentence names.
 MAX_CONTEXT_NAMES = 5
-# A value with a higher probability does not explain why its row is flagged.
+# A row that is at most as probable calls for an explanation, which a value with a higher probability is not.
 MAX_TELLING_P = 0.01
 OTHER_VALUES = "the row's other values"
 # Probabilities above this are not worth mentioning.
@@ -42,6 +42,11 @@ class Found:
     p_value: float
     """The probability that an ordinary row scores as high."""
     is_anomaly: bool
+
+    @property
+    def is_striking(self) -> bool:
+        """Whether the sentence has to say why the row ranks high, flagged or not."""
+        return self.is_anomaly or (self.leading.verdict is not None and self.p_value <= MAX_TELLING_P)
 
     @property
     def leading(self) -> BehaviorFeature:
@@ -67,7 +72,7 @@ def sentence(found: Found, group: str) -> str:
 
 def statement(found: Found) -> str:
     """What stands out in a row, in its circumstances; what is usual there; and how rare it is."""
-    if not found.leading.is_off and not found.is_anomaly:
+    if not found.leading.is_off and not found.is_striking:
         return _ordinary(found)
     return WORDINGS.get(found.kind, _value)(found)
 
@@ -123,9 +128,9 @@ def _value(found: Found) -> str:
 
 
 def _is_rarer_overall(found: Found) -> bool:
-    """Whether the rarity of the leading value does not explain why the row is flagged."""
+    """Whether the rarity of the leading value does not explain why the row ranks high."""
     verdict = found.leading.verdict
-    if verdict is None or not found.is_anomaly or isinstance(found.leading, CategoryFeature):
+    if verdict is None or not found.is_striking or isinstance(found.leading, CategoryFeature):
         return False
     together = verdict.p_value_given_all
     rarest = min(verdict.p_value, 1.0 if together is None or np.isnan(together) else together)
