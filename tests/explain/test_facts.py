@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from paribus import QCAD, ConditionalSurprise
 from paribus._common.statistics import weighted_quantiles
 from paribus.explain.facts import BehaviorFeature
+from paribus.methods.interface import CellVerdict
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
 from tests.support.detectors import DetectorClass, for_both, quick
@@ -265,6 +267,13 @@ def test_an_integer_that_no_comparable_row_has_is_in_a_gap() -> None:
     rare = feature(7.0, np.r_[np.repeat(np.arange(7.0), 12), np.repeat([8.0], 17)], decimals=0)
     assert rare.direction == "in a gap"
     assert rare.expectation == "median 4, 90 % between 0 and 8, hardly any between 6 and 8"
+
+
+def test_a_value_that_is_not_rare_is_in_no_gap() -> None:
+    """Tests that an answer on a scale of few steps, which lie apart, is called odd only if it is improbable."""
+    alone = feature(7.0, np.r_[np.repeat(np.arange(7.0), 12), np.repeat([8.0], 17)], decimals=0)
+    for p_value, direction in ((0.3, "within"), (0.001, "in a gap")):
+        assert dataclasses.replace(alone, verdict=CellVerdict(p_value, None, None, None)).direction == direction
 
 
 def test_percentiles_of_few_rows_have_no_gaps() -> None:

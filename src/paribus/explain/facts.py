@@ -134,6 +134,9 @@ class BehaviorFeature:
     @cached_property
     def gap(self) -> tuple[float, float] | None:
         """The percentiles on both sides of the value if they are unusually far apart, else None."""
+        # Values of a scale of few steps are far apart without being rare.
+        if self.verdict is not None and not self.verdict.p_value <= MAX_P_TO_NAME:
+            return None
         taus = self.percentiles
         if not taus[0] <= self.value <= taus[-1] or taus[0] == taus[-1]:
             return None
