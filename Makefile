@@ -229,8 +229,9 @@ fuzz-forests: $(VENV)/.installed-test  ## the same for the C++ parser of stored 
 
 faults: $(VENV)/.installed-test  ## kill writers hundreds of times, fill the disk, and let hundreds of allocations fail
 	$(BIN)/python -m fuzzing.kills --loops 300 $(FAULT_ARGS)
+	$(BIN)/python -m fuzzing.allocations --tries 300 $(FAULT_ARGS)
 	$(if $(filter --write,$(FAULT_ARGS)),$(PROMISES))
-	PARIBUS_N_ALLOCATIONS=300 $(BIN)/python -m pytest tests/faults $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/faults $(PYTEST_ARGS)
 
 clean:  ## remove everything that make made
 	rm -rf $(VENV) build dist paribus-demo.html .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from paper.markdown import header, rewrite_part, row
 
-from fuzzing import kills
 from fuzzing.areas import AREAS
-from fuzzing.record import GUIDED, RANDOM, SANITIZED, read_results
+from fuzzing.record import FAULTS, GUIDED, RANDOM, SANITIZED, read_results
 
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "promises.md"
 COUNTS = ("inputs", "accepted", "failed")
@@ -39,9 +37,9 @@ def main() -> None:
     lines = header(["area", "inputs"])
     lines += [row([name, f"{each['inputs']:,.0f}"]) for name, each in found.get(GUIDED, {}).items()]
     rewrite_part(PAGE, "guided", lines)
-    if kills.RESULTS.exists():
-        each = json.loads(kills.RESULTS.read_text(encoding="utf-8"))
-        rewrite_part(PAGE, "kills", kills.lines(each))
+    lines = header(["fault", "times", "something was wrong"])
+    lines += [row([name, *(f"{each[key]:,.0f}" for key in ("times", "wrong"))]) for name, each in found[FAULTS].items()]
+    rewrite_part(PAGE, "faults", lines)
 
 
 if __name__ == "__main__":

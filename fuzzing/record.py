@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results.json"
-RANDOM, SANITIZED, GUIDED = "random", "sanitized", "guided"
-"""The kinds of campaigns: inputs at random, the same with sanitizers, and those that libFuzzer chooses."""
+RANDOM, SANITIZED, GUIDED, FAULTS = "random", "sanitized", "guided", "faults"
+"""The kinds of campaigns: inputs at random, the same with sanitizers, those that libFuzzer chooses, and faults."""
 
 
 def read_results() -> dict[str, dict[str, dict[str, float]]]:
-    """By kind of campaign and by area: inputs, accepted and failed ones, and seconds of processor time."""
+    """By kind of campaign and by area: inputs, accepted and failed ones, and seconds; of faults, how many."""
     found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     return found
 

@@ -1,21 +1,20 @@
 #include "surprise/evidence.hpp"
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "bindings/areas.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/forest.hpp"
+#include "bindings/lists.hpp"
 #include "surprise/reference_rows.hpp"
 #include "surprise/whole_column.hpp"
 
@@ -26,8 +25,9 @@ namespace {
 /// How a column is smoothed: everything that does not depend on the row.
 class Smoothing {
 public:
-    Smoothing(const std::string &shape, double center, double unit, double width, double surprise_width,
+    Smoothing(const char *shape_name, double center, double unit, double width, double surprise_width,
               double resolution, double tail_probability) {
+        const std::string_view shape = shape_name;
         require(shape == "plain" || shape == "asinh" || shape == "log", "shape: plain, asinh or log");
         require(unit > 0.0 && width > 0.0 && surprise_width > 0.0 && resolution >= 0.0, "units and widths: above 0");
         require(tail_probability > 0.0 && tail_probability < 1.0, "tail_probability: between 0 and 1");
@@ -93,9 +93,10 @@ std::vector<double> check_levels(const Input<double, 1> &levels) {
 }
 
 std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evidence(
-    const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
+    const List<View> &given_views, const Smoothing &smoothing, const Input<double, 2> &rows,
     const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
     const nb::object &progress) {
+    const std::vector<View> views = items(given_views);
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
     require(values.shape(0) == asked.n_rows, "values: one per row");
@@ -113,9 +114,10 @@ std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evide
 }
 
 std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>, Output<double, 2>, Output<double, 3>>
-column_findings(const std::vector<View> &views, const Smoothing &smoothing, const Input<double, 2> &rows,
+column_findings(const List<View> &given_views, const Smoothing &smoothing, const Input<double, 2> &rows,
                 const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, const Input<double, 1> &levels,
                 std::size_t n_threads) {
+    const std::vector<View> views = items(given_views);
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
     require(values.shape(0) == asked.n_rows, "values: one per row");
@@ -142,9 +144,10 @@ column_findings(const std::vector<View> &views, const Smoothing &smoothing, cons
     return {evidence, surprises, seconds, quantiles, atoms};
 }
 
-Output<double, 1> second_means(const std::vector<const Forest *> &forests, const Input<double, 2> &rows,
+Output<double, 1> second_means(const List<const Forest *> &given_forests, const Input<double, 2> &rows,
                                const Input<std::int64_t, 1> &fitted, std::size_t n_threads,
                                const nb::object &progress) {
+    const std::vector<const Forest *> forests = items(given_forests);
     require(!forests.empty(), "one forest or more");
     paribus::AskedRows asked = {};
     std::vector<std::shared_ptr<const paribus::LeafFinder>> finders;
@@ -161,9 +164,10 @@ Output<double, 1> second_means(const std::vector<const Forest *> &forests, const
     return result;
 }
 
-Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothing &smoothing,
+Output<double, 2> column_quantiles(const List<View> &given_views, const Smoothing &smoothing,
                                    const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
                                    const Input<double, 1> &levels, std::size_t n_threads) {
+    const std::vector<View> views = items(given_views);
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
     const std::vector<double> wanted = check_levels(levels);
@@ -179,9 +183,9 @@ Output<double, 2> column_quantiles(const std::vector<View> &views, const Smoothi
 using Counted = std::tuple<const Forest *, double>;
 
 std::tuple<Output<std::int64_t, 2>, Output<double, 2>, Output<double, 3>> reference_rows(
-    const std::vector<std::vector<Counted>> &features, const Input<double, 2> &fitted_rows,
-    const Input<double, 1> &ranges, const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
-    std::size_t n_reference, std::size_t n_threads) {
+    const List<List<Counted>> &features, const Input<double, 2> &fitted_rows, const Input<double, 1> &ranges,
+    const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted, std::size_t n_reference,
+    std::size_t n_threads) {
     const std::size_t n_fitted = fitted_rows.shape(0), n_rows = rows.shape(0);
     require(rows.shape(1) == fitted_rows.shape(1) && fitted.shape(0) == n_rows, "rows: [row][feature] as fitted");
     require(ranges.shape(0) <= rows.shape(1), "ranges: one per contextual feature");
@@ -189,9 +193,9 @@ std::tuple<Output<std::int64_t, 2>, Output<double, 2>, Output<double, 3>> refere
         require(fitted.data()[i] < static_cast<std::int64_t>(n_fitted), "an unknown fitted row");
     }
     std::vector<std::vector<paribus::CountedForest>> counted;
-    for (const auto &each : features) {
+    for (const auto &each : items(features)) {
         counted.emplace_back();
-        for (const auto &[forest, share] : each) {
+        for (const auto &[forest, share] : items(each)) {
             forest->check(rows, fitted);
             require(forest->packed_forest().samples().n_rows() == n_fitted, "forests: of the same table");
             counted.back().push_back({&forest->packed_forest(), share});
@@ -201,7 +205,7 @@ std::tuple<Output<std::int64_t, 2>, Output<double, 2>, Output<double, 3>> refere
         fitted_rows.data(), rows.shape(1), {ranges.data(), ranges.data() + ranges.shape(0)}};
     auto positions = new_array<std::int64_t, 2>({n_rows, n_reference});
     auto distances = new_array<double, 2>({n_rows, n_reference});
-    auto weights = new_array<double, 3>({n_rows, features.size(), n_reference});
+    auto weights = new_array<double, 3>({n_rows, counted.size(), n_reference});
     const nb::object nothing = nb::none();
     const paribus::Tick tick = python_tick(nothing);
     {
@@ -216,8 +220,8 @@ std::tuple<Output<std::int64_t, 2>, Output<double, 2>, Output<double, 3>> refere
 
 void add_evidence(nb::module_ &m) {
     nb::class_<Smoothing>(m, "Smoothing", "How the distributions of a column are smoothed.")
-        .def(nb::init<const std::string &, double, double, double, double, double, double>(), "shape"_a, "center"_a,
-             "unit"_a, "width"_a, "surprise_width"_a, "resolution"_a, "tail_probability"_a)
+        .def(nb::init<const char *, double, double, double, double, double, double>(), "shape"_a, "center"_a, "unit"_a,
+             "width"_a, "surprise_width"_a, "resolution"_a, "tail_probability"_a)
         .def("transformed", &Smoothing::transformed, "values"_a, "Values on the scale on which they are smoothed.")
         .def("slopes", &Smoothing::slopes, "values"_a, "The derivative of that scale at some values.");
 

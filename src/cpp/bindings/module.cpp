@@ -35,6 +35,6 @@ NB_MODULE(_core, m) {
     m.def("kernel", [] { return std::string(paribus::kernel().name); }, "The build of the hot loops in use.");
     m.def("kernels", &kernel_names, "The builds that this machine can run, the fastest last.");
     m.def(
-        "use_kernel", [](const std::string &name) { paribus::use_kernel(paribus::find_kernel(name.c_str())); },
-        "name"_a, "Chooses the build in use; all give the same bits.");
+        "use_kernel", [](const char *name) { paribus::use_kernel(paribus::find_kernel(name)); }, "name"_a,
+        "Chooses the build in use; all give the same bits.");
 }

@@ -28,7 +28,8 @@ std::size_t n_rows(const Input<double, 2> &rows, const Input<std::uint8_t, 1> &c
 
 }  // namespace
 
-FeatureKinds::FeatureKinds(const Input<std::uint8_t, 1> &categorical, const std::vector<Input<std::uint8_t, 1>> &bins) {
+FeatureKinds::FeatureKinds(const Input<std::uint8_t, 1> &categorical, const List<Input<std::uint8_t, 1>> &given_bins) {
+    const std::vector<Input<std::uint8_t, 1>> bins = items(given_bins);
     auto found = std::make_shared<paribus::FeatureKinds>();
     require(bins.size() == categorical.shape(0), "bins: one array per feature");
     found->kinds = kinds(categorical);
@@ -121,14 +122,14 @@ Target::Target(const Input<double, 2> &rows, std::size_t column, const Input<std
 }
 
 Target::Target(const Input<double, 2> &rows, std::size_t column, double low, double high, double constant,
-               const std::vector<TrendPart> &parts, const Input<std::uint32_t, 1> &seen,
-               const Input<double, 1> &divisors, double lowest, double highest)
+               const List<TrendPart> &parts, const Input<std::uint32_t, 1> &seen, const Input<double, 1> &divisors,
+               double lowest, double highest)
     : rows_(rows) {
     require(column < rows.shape(1), "an unknown column");
     require(rows.shape(0) < 0xffffffffu, "rows: below 4,294,967,295");
     paribus::Trend trend = {};
     trend.constant = constant;
-    for (const auto &[feature, least, most, center, slope, amounts] : parts) {
+    for (const auto &[feature, least, most, center, slope, amounts] : items(parts)) {
         require(feature < rows.shape(1), "an unknown feature");
         trend.parts.push_back({feature, amounts.has_value(), {least, most}, center, slope, {}});
         if (amounts) trend.parts.back().amounts.assign(amounts->data(), amounts->data() + amounts->shape(0));
@@ -162,7 +163,7 @@ Output<double, 1> Target::centers(const Input<double, 2> &rows, const Input<std:
 
 void add_tables(nb::module_ &m) {
     nb::class_<FeatureKinds>(m, "FeatureKinds", "Which features are categorical, and the bins of their categories.")
-        .def(nb::init<const Input<std::uint8_t, 1> &, const std::vector<Input<std::uint8_t, 1>> &>(), "categorical"_a,
+        .def(nb::init<const Input<std::uint8_t, 1> &, const List<Input<std::uint8_t, 1>> &>(), "categorical"_a,
              "bins"_a)
         .def("bins", &FeatureKinds::bins, "By feature, the bin of each category's code; empty for numbers.");
 
@@ -182,7 +183,7 @@ void add_tables(nb::module_ &m) {
     nb::class_<Target>(
         m, "Target", "The target of a forest: a column, its distances from a trend, or the classes of its categories.")
         .def(nb::init<const Input<double, 2> &, std::size_t, double, double>(), "rows"_a, "column"_a, "low"_a, "high"_a)
-        .def(nb::init<const Input<double, 2> &, std::size_t, double, double, double, const std::vector<TrendPart> &,
+        .def(nb::init<const Input<double, 2> &, std::size_t, double, double, double, const List<TrendPart> &,
                       const Input<std::uint32_t, 1> &, const Input<double, 1> &, double, double>(),
              "rows"_a, "column"_a, "low"_a, "high"_a, "constant"_a, "parts"_a, "seen"_a, "divisors"_a, "lowest"_a,
              "highest"_a)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/lists.hpp"
 #include "surprise/feature_table.hpp"
 #include "surprise/target_column.hpp"
 #include "surprise/tree_samples.hpp"
@@ -17,7 +18,7 @@ namespace bindings {
 /// Which features are categorical, and the bins of their categories.
 class FeatureKinds {
 public:
-    FeatureKinds(const Input<std::uint8_t, 1> &categorical, const std::vector<Input<std::uint8_t, 1>> &bins);
+    FeatureKinds(const Input<std::uint8_t, 1> &categorical, const List<Input<std::uint8_t, 1>> &bins);
     explicit FeatureKinds(std::shared_ptr<const paribus::FeatureKinds> kinds) : kinds_(std::move(kinds)) {}
 
     std::vector<Output<std::uint8_t, 1>> bins() const;
@@ -69,7 +70,7 @@ public:
     Target(const Input<double, 2> &rows, std::size_t column, const Input<std::uint8_t, 1> &class_of_code);
 
     Target(const Input<double, 2> &rows, std::size_t column, double low, double high, double constant,
-           const std::vector<TrendPart> &parts, const Input<std::uint32_t, 1> &seen, const Input<double, 1> &divisors,
+           const List<TrendPart> &parts, const Input<std::uint32_t, 1> &seen, const Input<double, 1> &divisors,
            double lowest, double highest);
 
     Output<double, 1> values() const;

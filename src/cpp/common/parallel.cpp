@@ -67,11 +67,11 @@ void for_each_item(std::size_t n_items, std::size_t n_threads,
     try {
         for (std::size_t i = 0; i < n_threads; ++i) threads.emplace_back(run);
     } catch (...) {
-        // If not all threads can be started, the work is done with fewer, as long as there is one.
+        // If not all threads can be started, the work is done with fewer, at worst with the calling one.
         const std::lock_guard lock(mutex);
-        n_running -= n_threads - threads.size();
-        if (threads.empty()) failure = std::current_exception();
+        n_running -= n_threads - std::max<std::size_t>(threads.size(), 1);
     }
+    if (threads.empty()) run();
     for (bool running = !threads.empty(); running;) {
         {
             std::unique_lock lock(mutex);
