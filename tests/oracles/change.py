@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from statistics import NormalDist
 
 import numpy as np
 
@@ -69,7 +68,7 @@ class PlainChangeTests:
                         self.n_rows[column, group] += 1
             else:
                 block = self.blocks[column]
-                counts = len(block) + 1 > length // 4 and not math.isnan(level)
+                counts = len(block) + 1 > length // 3 and not math.isnan(level)
                 block.append((self.rank((column, cell, 0), level, drawn) if counts else math.nan, groups))
                 if len(block) < length:
                     continue
@@ -89,7 +88,8 @@ class PlainChangeTests:
             level = (sum(ranks) / n - 0.5) * math.sqrt(12 * n)
             spread = (sum(abs(rank - 0.5) for rank in ranks) / n - 0.25) * math.sqrt(48 * n)
             for which, (statistic, drawn) in enumerate([(level, random), (spread, random * 2**20 % 1.0)], 1):
-                rank = self.rank((column, -which, group), NormalDist().cdf(statistic), drawn)
+                far = math.log(1 + abs(statistic)) / math.log(1 + math.sqrt(3 * n))
+                rank = self.rank((column, -which, group), (1 + math.copysign(far, statistic)) / 2, drawn)
                 if not is_known:
                     self.bet(column, group, which, rank, length, first)
             if not is_known:

@@ -180,6 +180,28 @@ def test_a_category_that_is_new_becomes_usual() -> None:
     assert "new" in monitor.detector_.categories_["k"]
 
 
+def test_old_trees_are_kept_where_rows_have_categories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no adaptation needs a fit of its own, and that old trees mean the same categories as before."""
+    random = np.random.default_rng(20)
+
+    def rows(n: int) -> dict[str, Any]:
+        k, a = random.integers(0, 5, n), random.uniform(size=n)
+        return {"k": np.array(list("uvwyz"))[k], "a": a, "x": 4.0 * k + a + random.normal(size=n)}
+
+    detector = ConditionalSurprise(["k", "a"], ["x"], n_trees=8, n_jobs=1, random_state=0).fit(rows(600))
+    monitor = Monitor(detector, window=512, adapt_every=64)
+    monkeypatch.setattr("paribus.stream.learning.refit", lambda *_: pytest.fail("everything was fitted anew"))
+    for n_adaptations in range(1, 12):
+        monitor.update_many(rows(64))
+        assert monitor.n_adaptations_ == n_adaptations
+        wrong = rows(50)
+        wrong["x"] = wrong["x"] + 8.0
+        assert (monitor.score_many(wrong) > 2.5).mean() > 0.9
+        assert (monitor.score_many(rows(50)) > 2.5).mean() < 0.1
+    # Eight pairs were replaced: none of the first is left.
+    assert monitor.detector_.view().store.n_rows <= 512 + 64 * 8
+
+
 def test_other_codes_of_categories_are_no_change() -> None:
     """Tests that categories which become common, and have other codes from then on, do not look like another law."""
     random = np.random.default_rng(21)
@@ -190,7 +212,10 @@ def test_other_codes_of_categories_are_no_change() -> None:
 
     detector = ConditionalSurprise(["k"], ["x"], n_trees=4, n_jobs=1, random_state=0).fit(rows(400, [0.6, 0.3, 0.1]))
     monitor = Monitor(detector, window=256, adapt_every=64)
-    monitor.update_many(rows(256, [0.1, 0.3, 0.6]))
+    # A new category needs a new fit, which numbers all of them again.
+    late = rows(256, [0.1, 0.3, 0.6])
+    late["k"] = np.where(np.arange(256) % 64 == 7, "new", late["k"])
+    monitor.update_many(late)
     assert not monitor.detector_.scorer().encodes_like(detector.scorer())
     monitor.update_many(rows(60, [0.1, 0.3, 0.6]))
     assert {alarm.kind for alarm in monitor.alarms_} <= {"row", "circumstances"}

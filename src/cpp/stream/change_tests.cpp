@@ -9,11 +9,16 @@ namespace {
 
 constexpr std::size_t n_statistics = 2;
 // The first rows of a block are left out, so that successive blocks have less in common.
-constexpr std::int64_t gap = 4;
+constexpr std::int64_t gap = 3;
 // A group says nothing about a block of which it has fewer than this share of the rows.
 constexpr double min_share = 1.0 / 16.0;
 
-double normal_level(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+/// A level of the mean of n ranks: of its distance from what is expected, in standard errors of independent ranks. Those
+/// of dependent ones are many times as long, so it is logarithmic.
+double level_of_mean(double errors, double n) {
+    const double most = std::sqrt(3.0 * n);
+    return 0.5 + std::copysign(0.5 * std::log1p(std::abs(errors)) / std::log1p(most), errors);
+}
 
 // Another number that is as good as uniform, for the second statistic of a block.
 double other_random(double random) {
@@ -85,9 +90,8 @@ void ChangeTests::close_block(std::size_t column, double random, std::int64_t fi
         double *const sum = sums + (column * n_groups + group) * 3;
         const double n = sum[0];
         if (n >= std::max(1.0, min_share * length)) {
-            // As if ranks were independent: what they really are, other blocks show.
-            const double levels[n_statistics] = {normal_level((sum[1] / n - 0.5) * std::sqrt(12.0 * n)),
-                                                 normal_level((sum[2] / n - 0.25) * std::sqrt(48.0 * n))};
+            const double levels[n_statistics] = {level_of_mean((sum[1] / n - 0.5) * std::sqrt(12.0 * n), n),
+                                                 level_of_mean((sum[2] / n - 0.25) * std::sqrt(48.0 * n), n)};
             for (std::size_t statistic = 0; statistic < n_statistics; ++statistic) {
                 std::int32_t *const bins =
                     block_counts + ((column * n_groups + group) * n_statistics + statistic) * n_bins;

@@ -325,7 +325,10 @@ def watch(
         int | None, typer.Option(metavar="N", help="Number of rows after which weights are halved.")
     ] = None,
     fdr: Annotated[
-        float, typer.Option(metavar="SHARE", help="The maximum share of ordinary rows among odd ones.")
+        float,
+        typer.Option(
+            metavar="SHARE", help="The maximum expected share of ordinary rows among the odd ones of 1,000 rows."
+        ),
     ] = 0.1,
     alpha: Annotated[
         float, typer.Option(metavar="P", help="The probability of a false alarm of a change, ever.")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from paribus._common.text import plain
 
 TITLES = {
     "row": "strangest rows (score)",
@@ -13,6 +16,13 @@ TITLES = {
 }
 FIELDS = {"row": "highest_score", "law": "law", "circumstances": "circumstances"}
 MAX_MARKS = 200
+MAX_NAME_LENGTH = 24
+# Labels that are closer than this share of the width would overlap.
+MIN_DISTANCE = 0.3
+# The width of a letter, as a share of that of the picture.
+LETTER = 0.01
+# Odd rows are marked at the top, in this share of the height, so that they do not hide the scores.
+RUG = 0.12
 
 
 class Monitored(Protocol):
@@ -40,6 +50,8 @@ class Mark:
     since: float
     """The row with which the change began."""
     sentence: str
+    label: str = ""
+    """In a few words: which column has changed, and how; none if another alarm right before has one."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +67,20 @@ class Lane:
     """The height at which an alarm is raised; None if that depends on earlier rows."""
     marks: tuple[Mark, ...]
 
+    def is_left(self, mark: Mark) -> bool:
+        """Whether there is space for its label to the right of a mark."""
+        return mark.at + LETTER * len(mark.label) * (self.rows[-1] - self.rows[0]) < self.rows[-1]
+
+
+def _marks(alarms: list[Any], width: float) -> tuple[Mark, ...]:
+    marks, last = [], -math.inf
+    for alarm in alarms:
+        label = ""
+        if alarm.how is not None and alarm.number - last > MIN_DISTANCE * width:
+            label, last = f"{plain(alarm.column, MAX_NAME_LENGTH)}: {alarm.how}", alarm.number
+        marks.append(Mark(float(alarm.number), float(alarm.since), alarm.sentence, label))
+    return tuple(marks)
+
 
 def stream_lanes(monitor: Monitored) -> list[Lane]:
     """The three lanes of a monitor. Raises a ValueError if there is nothing to show yet."""
@@ -66,7 +92,7 @@ def stream_lanes(monitor: Monitored) -> list[Lane]:
     lanes = []
     for kind, title in TITLES.items():
         own = [alarm for alarm in alarms if alarm.kind == kind][-MAX_MARKS:]
-        marks = tuple(Mark(float(each.number), float(each.since), each.sentence) for each in own)
+        marks = _marks(own, rows[-1] - rows[0])
         # Evidence below that of no change is not informative.
         heights = tuple(max(float(getattr(each, FIELDS[kind])), 0.0) for each in stretches)
         lanes.append(Lane(kind, title, rows, heights, monitor.limits_.get(kind), marks))

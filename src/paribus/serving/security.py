@@ -189,7 +189,11 @@ def hardened(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
     """The headers of a response, with those of `HEADERS` that it lacks."""
     own = [(name.lower(), value) for name, value in headers]
     there = {name for name, _ in own}
-    return own + [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in there]
+    return own + [each for each in _RAW_HEADERS if each[0] not in there]
+
+
+# Encoded once: they go with every response.
+_RAW_HEADERS = tuple((name.encode(), value.encode()) for name, value in HEADERS.items())
 
 
 async def _refuse(refusal: Refusal, send: Send) -> None:

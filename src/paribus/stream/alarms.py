@@ -31,7 +31,7 @@ class Alarm:
     column: str | None = None
     """The behavioral or contextual column that has changed."""
     how: str | None = None
-    """"higher", "lower", "more spread out", "less spread out" or "distributed otherwise"."""
+    """"higher", "lower", "more spread out", "less spread out" or "distributed differently"."""
     region: str | None = None
     """The part of the context in which it has changed; None if it has changed everywhere."""
     evidence: float | None = None

@@ -10,15 +10,18 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats
 from paribus._common.statistics import evenly
 from paribus.detectors.surprise import ConditionalSurprise
-from paribus.stream.dependence import block_lengths, dependence_time
+from paribus.stream.dependence import TIMES, block_lengths, dependence_time
 from paribus.stream.levels import Levels
 from paribus.stream.refitting import refit
+from paribus.stream.surroundings import representatives
 
 # Fitted rows that ranks begin with. More would make the tests notice that fitted rows are never quite like new ones,
 # and those of a small fit are not: then, the stream is compared with its own beginning.
 N_FIRST, MIN_FITTED = 2_000, 1_000
 # Successive fitted rows that tell how long rows depend on each other; the later half is held out if they do.
 N_SUCCESSIVE = 16_384
+# The number of blocks among the known rows, at least, if only contexts are slow.
+N_SLOW = 16
 # Rows from before the stream have negative numbers.
 BEFORE = 2**40
 
@@ -29,7 +32,10 @@ class Beginning:
 
     levels: Levels
     """By the model that the stream is compared with."""
+    known_context: Floats
+    """Contexts, which no model needs to be known for: more rows than have levels."""
     context: Floats
+    """The contexts of rows whose levels are known."""
     behavior_levels: Floats
     law_lengths: npt.NDArray[np.int64]
     """By behavior: the number of rows of a block; 1 to look at each row, 0 for never."""
@@ -44,27 +50,33 @@ def find_beginning(detector: ConditionalSurprise, seed: int) -> Beginning:
     levels = Levels(detector, seed)
     n = levels.n_fitted
     successive = np.arange(max(0, n - N_SUCCESSIVE), n)
-    context_times = _times(levels.of_context(levels.fitted_context(successive), 0))
+    all_context = levels.fitted_context(successive)
+    context_times = _times(levels.of_context(all_context, 0))
+    # The combination of columns, the last of them, depends on each.
+    context_times[-1] = max(context_times)
     fitted_levels = levels.of_fitted(successive[len(successive) // 2 :])
     law_times = _times(fitted_levels)
     is_independent = max(*context_times, *law_times) <= 1.0
     held_out = None if is_independent or n < MIN_FITTED else _hold_out(detector, successive, seed)
     if held_out is not None:
-        levels, context, known, scores = held_out
+        levels, all_context, context, known, scores = held_out
         law_times = _times(known)
     elif is_independent and n >= MIN_FITTED:
         first = evenly(np.arange(n), N_FIRST)
-        context, known = levels.fitted_context(first), levels.of_fitted(first)
+        all_context = context = levels.fitted_context(first)
+        known = levels.of_fitted(first)
     else:
-        context, known = levels.fitted_context(np.arange(0)), fitted_levels[:0]
+        all_context = context = levels.fitted_context(np.arange(0))
+        known = fitted_levels[:0]
     if held_out is None or any(column.times is not None for column in detector.view().context):
         # With moments, the detector itself has calibrated its scores by blocks of time that trees had not seen.
         scores = np.empty(0)
-    n_known = len(known) or n
+    context_lengths = block_lengths(context_times, len(all_context) or n)
     # Where contexts hardly move, neither does what the model gets wrong there.
-    law_lengths = block_lengths([max(time, *context_times) for time in law_times], n_known)
-    law_lengths[np.isinf(law_times)] = 0
-    return Beginning(levels, context, known, law_lengths, block_lengths(context_times, n_known), scores)
+    n_known = len(known) or n
+    slowest = min(max(context_times), n_known / N_SLOW / TIMES)
+    law_lengths = block_lengths([max(time, slowest) for time in law_times], n_known)
+    return Beginning(levels, all_context, context, known, law_lengths, context_lengths, scores)
 
 
 def _times(levels: Floats) -> list[float]:
@@ -73,8 +85,8 @@ def _times(levels: Floats) -> list[float]:
 
 def _hold_out(
     detector: ConditionalSurprise, rows: npt.NDArray[np.int64], seed: int
-) -> tuple[Levels, Floats, Floats, Floats] | None:
-    """A model of the earlier half of some rows; contexts, levels and scores of the later half, which it has not seen.
+) -> tuple[Levels, Floats, Floats, Floats, Floats] | None:
+    """A model of the earlier half of some rows, and all contexts; contexts, levels and scores of the later half.
 
     A row is judged too well by a model that knows the rows right before and after it.
     """
@@ -83,7 +95,9 @@ def _hold_out(
     found = refit(detector, original.take(rows[:middle]))
     if found is None:
         return None
-    levels = Levels(found, seed)
-    context, behavior = levels.scorer.encode(original.take(rows[middle:]))
+    all_context, all_behavior = found.scorer().encode(original.take(rows))
+    # The earlier half may be winter, and the other summer: both are known circumstances.
+    levels = Levels(found, seed, representatives(all_context))
+    context, behavior = all_context[middle:], all_behavior[middle:]
     scores = found.method.total(levels.scorer.judge(context, behavior).partial)
-    return levels, context, levels.of_behavior(context, behavior, BEFORE), scores
+    return levels, all_context, context, levels.of_behavior(context, behavior, BEFORE), scores

@@ -17,7 +17,13 @@ N_PLACES = 1024
 """The number of bins of p-values."""
 # The share of the wealth that is not bet in each round, so that no p-value takes everything.
 RESERVE = 0.05
-HIGHER, LOWER, WIDER, NARROWER, SHAPE = "higher", "lower", "more spread out", "less spread out", "distributed otherwise"
+HIGHER, LOWER, WIDER, NARROWER, SHAPE = (
+    "higher",
+    "lower",
+    "more spread out",
+    "less spread out",
+    "distributed differently",
+)
 # The number of rows after which a change is about half as likely to begin as at first.
 PATIENCE = 100.0
 

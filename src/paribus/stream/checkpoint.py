@@ -21,7 +21,7 @@ from paribus.detectors.load import load
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.persistence.archive import ForeignError, read_archive, verified, write_archive
 
-FORMAT, VERSION, WHAT = "paribus checkpoint", 3, "a checkpoint of a monitor"
+FORMAT, VERSION, WHAT = "paribus checkpoint", 4, "a checkpoint of a monitor"
 # Names of parts.
 FIELDS, MODEL = "fields", "model_"
 

@@ -14,6 +14,8 @@ class OnlineDiscoveries:
     spread evenly over the period. If the p-values of ordinary rows are independent and not too small, the expected
     share of ordinary rows among the odd ones of a period is at most `fdr`, whatever the other rows are.
 
+    Of a long stream, at most `fdr * (number of periods + number of odd rows)` ordinary rows are expected to be odd.
+
     Periods end because the wealth is finite: without them, the level would tend to zero.
 
     >>> rows = OnlineDiscoveries(fdr=0.1, period=100)

@@ -15,12 +15,12 @@ from paribus._common.arrays import Floats
 from paribus._common.validation import check_seed, check_whole_number, is_number
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.methods.interface import Judged
-from paribus.methods.null import ScoreNull
 from paribus.stream.alarms import LAW, ROW, Alarm, AlarmLog, RowVerdict, say_row
 from paribus.stream.checkpoint import Checkpoint, DetectorBytes
 from paribus.stream.false_discoveries import OnlineDiscoveries
 from paribus.stream.history import History
 from paribus.stream.levels import Levels
+from paribus.stream.recent_null import RecentNull
 from paribus.stream.recent_rows import RecentRows
 from paribus.stream.reference import Reference
 from paribus.stream.refitting import refit
@@ -68,7 +68,7 @@ class LearningMonitor:
         self.history_ = History()
         self._odd = OnlineDiscoveries(fdr, fdr_period)
         self._scores: deque[float] = deque(maxlen=self._n_window)
-        self._null: ScoreNull | None = None
+        self._null: RecentNull | None = None
         self._changed: list[Alarm] = []
         """Changes for which a refit is pending."""
         self._waiting: list[dict[str, list[Any]]] = []
@@ -108,7 +108,7 @@ class LearningMonitor:
         if len(first_scores) >= MIN_SCORES:
             # A model that knows the rows before and after a row judges it too well: its own p-values do not hold.
             self._scores.extend((first_scores[~np.isnan(first_scores)] * NATS_PER_DIGIT).tolist())
-            self._null = ScoreNull.fit(np.array(self._scores))
+            self._null = RecentNull.fit(np.array(self._scores))
         elif not self._reference.is_dependent:
             self._null = None
         self._times = RowTimes(detector, self.time)
@@ -139,7 +139,7 @@ class LearningMonitor:
         fields, arrays = found.fields, found.arrays
         monitor = cls(clone(found.detectors["detector"]), **fields["parameters"])
         monitor.n_rows_, monitor.n_new_beginnings_ = n_rows, n_new_beginnings
-        levels = Levels(found.detectors["reference"], monitor._seed)
+        levels = Levels(found.detectors["reference"], monitor._seed, arrays.get("known_context"))
         lengths = arrays["law_lengths"], arrays["circumstances_lengths"]
         reference = Reference(levels, monitor.alpha, monitor._seed, *lengths)
         reference.go_on(fields["tests"], arrays)
@@ -268,7 +268,7 @@ class LearningMonitor:
         if len(places) >= MIN_NEW_ROWS:
             self._renew(places)
         if len(self._scores) >= MIN_SCORES:
-            self._null = ScoreNull.fit(np.array(self._scores))
+            self._null = RecentNull.fit(np.array(self._scores))
 
     def _renew(self, places: npt.NDArray[np.int64]) -> None:
         """Replaces the oldest trees; all of them, if recent rows have categories that no tree knows."""

@@ -26,16 +26,20 @@ class Levels:
         A fitted detector.
     seed : int
         The seed of what is drawn at random.
+    context : array, optional
+        [row][contextual feature]: contexts that are known, encoded; by default those of the fitted rows.
     """
 
-    def __init__(self, detector: ConditionalSurprise, seed: int) -> None:
+    def __init__(self, detector: ConditionalSurprise, seed: int, context: Floats | None = None) -> None:
         self.detector = detector
         self.scorer: RowScorer = detector.scorer()
         self._seed = seed
         view = detector.view()
         self._store = view.store
         self.names = view.behavior_names
-        self.surroundings = Surroundings(view.store.context(slice(None)), view.context)
+        self.other_context = context
+        """Known contexts other than those of the fitted rows."""
+        self.surroundings = Surroundings(view.store.context(slice(None)) if context is None else context, view.context)
 
     def __getstate__(self) -> dict[str, Any]:
         # It is made again from the detector.

@@ -11,12 +11,12 @@ from paribus._common.arrays import Floats
 from paribus._common.atomic_files import AnyPath
 from paribus._common.untrusted import Fields
 from paribus.detectors.explanation import Explanation
-from paribus.methods.null import ScoreNull
 from paribus.pictures.svg.stream_timeline import stream_timeline
 from paribus.stream.alarms import Alarm, RowVerdict
 from paribus.stream.checkpoint import Checkpoint, damage_explained, read_checkpoint, write_checkpoint
 from paribus.stream.history import History
 from paribus.stream.learning import LearningMonitor
+from paribus.stream.recent_null import RecentNull
 from paribus.tables.streams import find_batches
 from paribus.tables.table import Table
 
@@ -56,7 +56,8 @@ class Monitor(LearningMonitor):
         Whether to withhold rows with a p-value below the detector's `false_alarms` from learning. They are learned
         after all when the law has changed, or if more than a fifth of the rows would be left out.
     fdr : float
-        The maximum expected share of ordinary rows among the odd ones of a period.
+        The maximum expected share of ordinary rows among the odd ones of a period. In a long stream, at most this many
+        ordinary rows per period, and this share of the odd ones, are expected to be called odd.
     fdr_period : int
         The number of rows of a period.
     alpha : float
@@ -90,7 +91,7 @@ class Monitor(LearningMonitor):
 
     @property
     def unwatched_(self) -> list[str]:
-        """Behavioral columns that are not tested for changes, because successive rows are too strongly correlated."""
+        """Columns that are not tested for changes, because successive rows are too strongly correlated."""
         return [] if self._reference is None else self._reference.unwatched
 
     def score_one(self, row: Mapping[str, Any]) -> float:
@@ -318,7 +319,7 @@ class Monitor(LearningMonitor):
             "odd": [self._odd.n_rows, self._odd.n_odd],
             "alarms": [alarm.to_dict() for alarm in self._log.alarms],
             "changed": [alarm.to_dict() for alarm in self._changed],
-            "null": None if null is None else [null.knots.tolist(), null.evidence.tolist(), null.scale],
+            "null": None if null is None else null.state(),
             "history": self.history_.state(),
             "recent": [self._recent.columns, self._recent.numbers, self._recent.times, self._recent.withheld],
             "tests": tests,
@@ -360,8 +361,7 @@ class Monitor(LearningMonitor):
             monitor._log.add(Alarm(**each) for each in fields["alarms"])
             monitor._changed = [Alarm(**each) for each in fields["changed"]]
             if fields["null"] is not None:
-                knots, evidence, scale = fields["null"]
-                monitor._null = ScoreNull(np.array(knots), np.array(evidence), scale)
+                monitor._null = RecentNull.of(fields["null"])
             monitor.history_ = History.of(fields["history"])
             recent = monitor._recent
             recent.columns, recent.numbers, recent.times, recent.withheld = fields["recent"]

@@ -82,13 +82,14 @@ class Reference:
             # A new beginning may have few rows, which show less.
             for place, tests in enumerate((previous.law, previous.circumstances)):
                 if len(tests.lengths) == len(lengths[place]):
-                    lengths[place] = np.maximum(lengths[place], tests.lengths)
+                    is_known = (lengths[place] > 0) & (tests.lengths > 0)
+                    lengths[place] = np.where(is_known, np.maximum(lengths[place], tests.lengths), 0)
         reference = cls(found.levels, alpha, seed, *lengths)
         context = found.context
         around = reference.surroundings
         reference.law.begin(found.behavior_levels, around.cells(context), around.groups(context))
-        everywhere = np.zeros((len(context), 1), dtype=np.int64)
-        reference.circumstances.begin(found.levels.of_context(context, 0), everywhere[:, 0], everywhere)
+        everywhere = np.zeros((len(found.known_context), 1), dtype=np.int64)
+        reference.circumstances.begin(found.levels.of_context(found.known_context, 0), everywhere[:, 0], everywhere)
         reference.first_scores = found.scores
         return reference
 
@@ -104,8 +105,10 @@ class Reference:
 
     @property
     def unwatched(self) -> list[str]:
-        """Behavior that cannot be tested: successive rows are too much alike."""
-        return [name for name, length in zip(self.names, self.law.lengths.tolist(), strict=True) if length == 0]
+        """Columns that cannot be tested: successive rows are too much alike."""
+        of_context = [self.surroundings.name(each) for each in range(len(self.surroundings.watched))]
+        lengths = [*self.law.lengths.tolist(), *self.circumstances.lengths[:-1].tolist()]
+        return [name for name, length in zip([*self.names, *of_context], lengths, strict=True) if length == 0]
 
     def update(
         self, context: Floats, behavior: Floats, first: int, times: list[str | None]
@@ -172,6 +175,8 @@ class Reference:
         arrays = {f"law_{name}": each for name, each in self.law.state().items()}
         arrays |= {f"circumstances_{name}": each for name, each in self.circumstances.state().items()}
         arrays["cell_shares"] = self.cell_shares
+        if self.levels.other_context is not None:
+            arrays["known_context"] = self.levels.other_context
         return {"shifted": None if self.shifted is None else self.shifted.to_dict()}, arrays
 
     def go_on(self, fields: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
+from paribus._common.statistics import evenly
 from paribus._common.text import plain
 from paribus.explain.context import ContextColumn
 
@@ -22,6 +23,8 @@ MAX_CATEGORIES = 7
 N_QUANTILES = 256
 # Strata with more than this share of the rows are too wide to be informative.
 MAX_STRATUM = 0.9
+# The number of rows that represent all of them.
+N_REPRESENTATIVES = 4_000
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,19 @@ class Surroundings:
     def has_order(self, watched: int) -> bool:
         """Whether values of a column of `levels` can be higher or lower."""
         return watched < len(self.watched) and not self._is_category[self.watched[watched]]
+
+
+def representatives(context: Floats) -> Floats:
+    """Some of the contexts, which have the same range as all of them.
+
+    >>> representatives(np.arange(100_000.0)[:, None])[[0, -2, -1], 0]
+    array([    0.,     0., 99999.])
+    """
+    if len(context) <= N_REPRESENTATIVES:
+        return context
+    ends = [np.where(np.isnan(context), away, context) for away in (np.inf, -np.inf)]
+    extreme = np.unique(np.concatenate([ends[0].argmin(axis=0), ends[1].argmax(axis=0)]))
+    return np.concatenate([evenly(context, N_REPRESENTATIVES), context[extreme]])
 
 
 def _level_of_code(shares: Floats, codes: Floats, share: Floats) -> Floats:

@@ -175,7 +175,7 @@ class SurpriseModel:
         Parameters
         ----------
         table : EncodedTable
-            The rows of the trees that stay, and the recent ones, by content.
+            The rows of the trees that stay, in the same order as so far, and the recent ones.
         state : SurpriseState
             What was learned so far.
         moved : array

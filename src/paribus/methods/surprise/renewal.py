@@ -13,6 +13,7 @@ from paribus._core import Samples
 from paribus.methods.surprise.state import SurpriseState
 from paribus.methods.surprise.views import Bytes
 from paribus.tables.encoded_table import EncodedTable, RowNumbers
+from paribus.tables.row_hash import row_keys
 from paribus.tables.table import Table
 
 
@@ -21,7 +22,7 @@ class Pool:
     """Recent rows, and older ones that trees still hold."""
 
     table: EncodedTable
-    """By content."""
+    """With the rows of the table so far in the same order, the others between them at random."""
     numbers: Positions
     """By row, in order of arrival: its number in the stream."""
     moved: Positions
@@ -60,19 +61,38 @@ def pool_rows(
     kept = kept[np.argsort(held_numbers[kept], kind="stable")]
     all_numbers = np.concatenate([held_numbers[kept], recent_numbers])
     sequence = np.argsort(all_numbers, kind="stable")
-    pooled = np.vstack([old.rows[kept], values])[sequence]
+    # Minus zero becomes zero, which it equals.
+    pooled = np.vstack([old.rows[kept], values])[sequence] + 0.0
     original = _join(old, order[kept], recent, sequence)
     columns = old.n_columns if old.names is None else old.names
-    table = EncodedTable(
-        original, old.roles, old.encoding, pooled, None, columns, old.behavior_encoding
-    ).by_content()  # fmt: skip
     all_numbers = all_numbers[sequence]
-    assert table.order is not None
-    new_held = all_numbers[table.order]
-    by_number = np.argsort(new_held, kind="stable")
-    place = np.minimum(np.searchsorted(new_held[by_number], held_numbers), len(by_number) - 1)
-    moved = np.where(new_held[by_number][place] == held_numbers, by_number[place], -1)
+    given = EncodedTable(original, old.roles, old.encoding, pooled, None, columns, old.behavior_encoding)
+    new_order = _merged_order(all_numbers, held_numbers, given)
+    table = EncodedTable(
+        original, old.roles, old.encoding, pooled[new_order], new_order, columns, old.behavior_encoding
+    )  # fmt: skip
+    new_held = all_numbers[new_order]
+    moved = _places_of(held_numbers, new_held)
     return Pool(table, all_numbers, moved, np.flatnonzero(np.isin(new_held, recent_numbers)))
+
+
+def _merged_order(all_numbers: Positions, held_numbers: Positions, given: EncodedTable) -> RowNumbers:
+    """An order of rows in which those of the table so far are in the same order as there, and others at random.
+
+    Trees refer to their rows by the order of these. An order by content would not do: the hashes of categories depend
+    on the other rows that have them.
+    """
+    places = _places_of(all_numbers, held_numbers)
+    drawn = (row_keys(given.row_hashes()) >> np.uint64(11)).astype(np.float64) / 2.0**53
+    keys = np.where(places >= 0, (places + 0.5) / len(held_numbers), drawn)
+    return np.argsort(keys, kind="stable").astype(np.uint32)
+
+
+def _places_of(numbers: Positions, among: Positions) -> Positions:
+    """The position of each number among others, which are distinct; -1 if it is not there."""
+    by_number = np.argsort(among, kind="stable")
+    place = np.minimum(np.searchsorted(among[by_number], numbers), len(among) - 1)
+    return np.where(among[by_number][place] == numbers, by_number[place], -1)
 
 
 def _join(old: EncodedTable, positions: Positions, recent: Mapping[str, list[Any]], sequence: Positions) -> Table:
@@ -106,7 +126,7 @@ class CombinedSamples:
             begin = int(ends[self._n_dropped - 1])
             kept = self._moved[rows[begin:]]
             new_rows, new_ends = drawn.arrays()
-            # Rows are ordered by content, so the order within a sample does not change.
+            # `pool_rows` keeps the order of rows, and thereby that within a sample.
             if (kept < 0).any():
                 raise ValueError("a row of a tree is missing")
             combined = np.concatenate([kept.astype(np.uint32), new_rows])

@@ -6,8 +6,18 @@ from typing import Any, Self
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from paribus.pictures.matplotlib.style import BLUE, GRAY, NORMAL, PALE_ORANGE, SMALL, VERMILION, bare, figure_axes
-from paribus.pictures.stream_lanes import Lane, Monitored, stream_lanes
+from paribus.pictures.matplotlib.style import (
+    BLUE,
+    GRAY,
+    NORMAL,
+    PALE_ORANGE,
+    SMALL,
+    VERMILION,
+    bare,
+    figure_axes,
+    text_options,
+)
+from paribus.pictures.stream_lanes import RUG, Lane, Monitored, stream_lanes
 
 
 class StreamTimelineDisplay:
@@ -80,15 +90,15 @@ class StreamTimelineDisplay:
         """
         self.figure_, self.axes_ = figure_axes(ax, len(self.lanes), 1, (8.0, 1.6))
         for panel, lane in zip(self.axes_, self.lanes, strict=True):
-            for mark in lane.marks:
-                if mark.at > mark.since:
-                    panel.axvspan(mark.since, mark.at, color=PALE_ORANGE, linewidth=0)
-                panel.axvline(mark.at, color=VERMILION, linewidth=1.2)
+            self._mark(panel, lane)
             panel.plot(lane.rows, lane.heights, color=BLUE, linewidth=1.0)
+            highest = max(*lane.heights, lane.limit or 0.0, 1.0)
             if lane.limit is not None:
                 panel.axhline(lane.limit, color=GRAY, linewidth=0.8, linestyle="--")
+                panel.text(0.005, lane.limit, "alarm", transform=panel.get_yaxis_transform(), size=SMALL, color=GRAY,
+                           va="bottom")  # fmt: skip
             panel.set_title(lane.title, size=NORMAL, loc="left")
-            panel.set_ylim(bottom=0.0)
+            panel.set_ylim(0.0, highest / (1.0 - 1.5 * RUG))
             if lane.kind != "row":
                 panel.yaxis.set_major_locator(MaxNLocator(4, integer=True))
                 panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{10.0**value:,.0f}"))
@@ -97,3 +107,16 @@ class StreamTimelineDisplay:
             bare(panel)
         self.axes_[-1].set_xlabel("row", size=SMALL)
         return self
+
+    def _mark(self, panel: Any, lane: Lane) -> None:
+        """Marks alarms: odd rows at the top, changes with the rows between their beginning and the alarm."""
+        for mark in lane.marks:
+            if mark.at > mark.since:
+                panel.axvspan(mark.since, mark.at, color=PALE_ORANGE, linewidth=0)
+            lowest = 1.0 - RUG if lane.kind == "row" else 0.0
+            panel.axvline(mark.at, ymin=lowest, color=VERMILION, linewidth=1.2)
+            if mark.label:
+                is_left = lane.is_left(mark)
+                panel.annotate(mark.label, (mark.at, 0.0), xytext=(4 if is_left else -4, 4),
+                               textcoords="offset points", ha="left" if is_left else "right", va="bottom",
+                               **text_options(mark.label, size=SMALL))  # fmt: skip
