@@ -225,6 +225,37 @@ def test_few_rows_of_clean_tables_are_flagged(kind: str, n_behavioral: int) -> N
     assert np.mean([(detector.labels_ == -1).mean() for detector in detectors]) < 0.0025
 
 
+def half_silent_table(silent: str, seed: int) -> pd.DataFrame:
+    """A clean table: one column is ordinary, the other has nearly always the value that is expected of it."""
+    random = np.random.default_rng(seed)
+    table = pd.DataFrame({"x": random.uniform(size=2000), "g": random.choice(["a", "b"], size=2000)})
+    table["y0"] = 2 * table["x"] + random.normal(size=2000)
+    table["y1"] = {
+        "a few amounts": np.where(random.uniform(size=2000) < 0.02, random.exponential(size=2000), 0.0),
+        "a category that the context determines": np.where(table["x"] > 0.9, "high", "low"),
+        "a number that the context determines": np.where(table["x"] > 0.9, 7.0, 3.0),
+    }[silent]
+    return table
+
+
+@pytest.mark.parametrize(
+    "silent",
+    ["a few amounts", "a category that the context determines", "a number that the context determines"],
+)
+def test_a_column_of_nearly_one_value_makes_no_row_strange(silent: str) -> None:
+    """Tests that clean tables are flagged by chance alone if one column is nearly always what it is expected to be."""
+    detectors = [fit(half_silent_table(silent, seed), n_trees=8) for seed in range(3)]
+    assert np.mean([(detector.labels_ == -1).mean() for detector in detectors]) < 0.004
+
+
+def test_the_few_exceptions_to_a_law_are_flagged() -> None:
+    """Tests that a handful of values that break what all other rows follow exactly are found."""
+    table = half_silent_table("a number that the context determines", 0)
+    table.loc[[3, 500, 900, 1500], "y1"] = [3.5, 9.0, 1.0, 4.0]
+    detector = fit(table, n_trees=16)
+    assert (detector.labels_[[3, 500, 900, 1500]] == -1).all()
+
+
 def test_false_alarms_of_new_rows_are_as_many_as_were_asked_for() -> None:
     """Tests that a detector that may flag 1 in 20 ordinary rows flags about as many."""
     detector = fit(generated_table(2000, 0, "normal", 3), false_alarms=0.05)

@@ -49,3 +49,12 @@ def test_independent_rows_are_flagged_by_chance_alone(seed: int) -> None:
     """Tests that about 1 in 1,000 ordinary rows is flagged if cells are independent."""
     alone, together = np.random.default_rng(seed).exponential(size=(2, N_ROWS, N_FEATURES))
     assert (scores_of(make_cells(alone, together)) > 3).sum() <= 6
+
+
+@pytest.mark.parametrize("n_silent", [1, 3])
+def test_columns_that_say_nothing_do_not_make_ordinary_rows_strange(n_silent: int) -> None:
+    """Tests that few rows are flagged if one column is judged, and the context determines the others."""
+    alone, together = np.random.default_rng(0).exponential(size=(2, N_ROWS, 1))
+    silent = np.zeros((N_ROWS, n_silent))
+    cells = make_cells(np.hstack([alone, silent]), np.hstack([together, silent]))
+    assert (scores_of(cells) > 3).sum() <= 6

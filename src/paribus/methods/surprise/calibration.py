@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +16,8 @@ LEVELS = np.array([1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15
 MIN_SCALE, MAX_SCALE = 0.2, 20.0
 # The minimum number of rows beyond a quantile from which the weight of a tail is estimated.
 MIN_FAR_ROWS = 8
+# Where nearly all rows have the same value, others are ordinary, too, if there are this many, and this share of all.
+MIN_OTHERS, MIN_SHARE_OF_OTHERS = 3, 0.005
 # The cap, in nats, of the evidence from which the difficulty of the surroundings is estimated: anomalies
 # must not make theirs look hard. It is stored as bytes, in this many steps per nat.
 MAX_LEVEL = 5.0
@@ -24,6 +27,8 @@ CHANCE = 1.25
 # The weight of the usual mean evidence, in leaves of a row.
 PRIOR_LEAVES = 25
 NO_LIMIT = 1e200
+# The median of the evidence of ordinary values.
+USUAL_EVIDENCE = float(np.log(2.0))
 
 
 @dataclass(frozen=True)
@@ -69,9 +74,15 @@ class TailMap:
         levels = LEVELS[tail <= LEVELS]
         knots = descending[np.minimum((levels * n).astype(np.int64), n - 1)]
         start, middle = knots[-1], descending[min(int(body * n), n - 1)]
-        # If half of the rows share one value, no scale can be estimated.
-        scale = (start - middle) / np.log(body / tail) if start > middle else 1.0
-        if far is not None and far * n >= MIN_FAR_ROWS:
+        scale = (start - middle) / np.log(body / tail)
+        if start <= middle:
+            # Most rows share one value: the others have a distribution of their own.
+            scale = 1.0
+            others = descending[descending > start]
+            if len(others) >= max(MIN_OTHERS, MIN_SHARE_OF_OTHERS * n):
+                shares, places, scale = _read_off(others)
+                levels, knots = np.append(levels, shares * len(others) / n), np.append(knots, places)
+        elif far is not None and far * n >= MIN_FAR_ROWS:
             scale = max(scale, min((descending[int(far * n)] - start) / np.log(tail / far), max_growth * scale))
         distinct, first = np.unique(knots, return_index=True)
         return cls(distinct, -np.log(levels[first]), float(np.clip(scale, MIN_SCALE, MAX_SCALE)), limit)
@@ -83,6 +94,16 @@ class TailMap:
         evidence = np.where(beyond, self.evidence[-1] + (values - self.knots[-1]) / self.scale, evidence)
         excess = np.maximum(evidence - self.limit, 0.0)
         return np.asarray(np.where(excess > 0, self.limit + 2.0 * (np.sqrt(1.0 + excess) - 1.0), evidence))
+
+
+def _read_off(descending: Floats) -> tuple[Floats, Floats, float]:
+    """Some tail probabilities, descending; where they are; and the scale of the tail beyond."""
+    levels = np.array([1.0, 0.5, 0.1])
+    levels = levels[(levels == 1.0) | (levels * len(descending) >= MIN_FAR_ROWS)]
+    places = descending[(levels * len(descending)).astype(np.int64) - 1]
+    if len(levels) == 1:
+        return levels, places, 1.0
+    return levels, places, float((places[-1] - places[-2]) / np.log(levels[-2] / levels[-1]))
 
 
 @dataclass(frozen=True)
@@ -104,6 +125,11 @@ class CellCalibration:
     """The calibration of evidence relative to the difficulty of the surroundings."""
     levels: npt.NDArray[np.uint8] = field(repr=False)
     """By fitted row: its evidence as bytes (`evidence_levels`), which is averaged over the leaves of a row."""
+
+    @property
+    def is_of_steps(self) -> bool:
+        """Whether nearly all rows have the value that is expected of them, so that most have the same evidence."""
+        return not math.isclose(self.overall.evidence[-1], -math.log(LEVELS[-1]))
 
     def factors(self, around: Floats) -> Floats:
         """How many times as hard as usual values are to predict, from the mean evidence around them; at least 1."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats
 from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, splice_forests
 from paribus.methods.interface import CategoryShares
-from paribus.methods.surprise.calibration import LEVELS, TailMap
+from paribus.methods.surprise.calibration import LEVELS, USUAL_EVIDENCE, TailMap
 from paribus.methods.surprise.views import Addition, Asked, Bytes, Features, ForestSettings
 
 # Beyond, the rarest categories share the last class.
@@ -38,8 +38,6 @@ ACCURACY = 1.25
 FAR_LEVELS = np.array([0.07, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001])
 # The surprise of a category is at most this many times its evidence.
 MAX_SURPRISE = 2.0
-# The median of the evidence of ordinary values.
-USUAL = float(np.log(2.0))
 
 
 @dataclass(frozen=True)
@@ -267,7 +265,7 @@ class CategoricalColumn:
         # Values that are believed to be wrong are left out of the distribution of ordinary rows.
         spread_out[self._beliefs(asked, values) > 1.0 - spread] = np.nan
         # Most rows have the most probable category.
-        to_learn = np.where(own >= 1.0 - ROUNDING, spread_out, evidence), spread_out - USUAL
+        to_learn = np.where(own >= 1.0 - ROUNDING, spread_out, evidence), spread_out - USUAL_EVIDENCE
         return evidence, surprises, to_learn
 
     def recall(self, learned: LearnedCategories, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
@@ -286,7 +284,7 @@ class CategoricalColumn:
     def _worth(self, stated: Floats, ordinary: Floats) -> tuple[Floats, Floats]:
         """Evidence and surprise. Where most rows are certain, an uncertain one is more surprising, up to a limit."""
         most = MAX_SURPRISE * self._evidence(ordinary)
-        return self._evidence(stated), np.minimum(self._learned.tail(-np.log(ordinary)), most) - USUAL
+        return self._evidence(stated), np.minimum(self._learned.tail(-np.log(ordinary)), most) - USUAL_EVIDENCE
 
     def _evidence(self, tails: Floats) -> Floats:
         return TailMap(np.zeros(1), np.zeros(1), 1.0, self._learned.tail.limit)(-np.log(tails))

@@ -22,6 +22,9 @@ MIN_ROWS = 20
 # The search for the number of anomalies starts with too many of them: this share of the rows.
 MAX_SHARE = 0.3
 N_ROUNDS = 8
+# Anomalies are strange in several columns: their scores are at most this many times as common among rows that are
+# recombined from all rows, anomalies included. Without that, rows left out would only be the upper end of all others.
+MAX_RECOMBINED = 0.4
 # Where the tail of the ordinary rows is longer than that of recombined ones by more than this factor, cells depend on
 # each other, and recombined rows are not informative.
 MAX_DEPENDENCE = 1.2
@@ -59,6 +62,10 @@ def fit_contaminated(score: Callable[[CellEvidence], Floats], cells: CellEvidenc
             break
         n_anomalies = found
     if n_anomalies < MIN_SHARE * len(order):
+        return None
+    middle = scores[order[len(order) - n_anomalies // 2 - 1]]
+    share = (score(_recombine(cells, order, random)) >= middle).mean()
+    if share > MAX_RECOMBINED * (scores >= middle).mean():
         return None
     ordinary = scores[order[::-1]][n_anomalies:]
     levels = levels_down_to(max(MIN_ROWS / len(ordinary), END))

@@ -27,6 +27,7 @@ from paribus.methods.surprise.calibration import (
     NO_LIMIT,
     PRIOR_LEAVES,
     STEPS_PER_NAT,
+    USUAL_EVIDENCE,
     CellCalibration,
     TailMap,
     evidence_levels,
@@ -181,7 +182,7 @@ class ConditionalColumn:
         some = known[:MAX_ROWS_FOR_RANGES]
         ranges = self._find_ranges(asked.take(some), target[some])
         self._learned = Learned(shares, usual, min_deviations, smoothing, calibration, ranges, trend)
-        return calibration(raw, around), _lessened(mixed - usual, calibration.factors(around))
+        return _calibrated(calibration, raw, mixed - usual, around)
 
     def _calibrate(self, asked: Asked, raw: Floats, known: Positions, n_pairs: int) -> tuple[CellCalibration, Floats]:
         """Calibrates evidence. Returns also the mean evidence around each fitted row."""
@@ -260,14 +261,13 @@ class ConditionalColumn:
         if learned.calibration is None:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
-        return self._calibrated(*self._look(asked, values))
+        return self._conclude(*self._look(asked, values))
 
-    def _calibrated(self, raw: Floats, surprises: Floats, around: Floats) -> tuple[Floats, Floats]:
+    def _conclude(self, raw: Floats, surprises: Floats, around: Floats) -> tuple[Floats, Floats]:
         """What `judge` returns, from what `_look` does."""
         learned = self._learned
         assert learned.calibration is not None
-        surprise = mix(surprises, learned.shares) - learned.usual
-        return learned.calibration(raw, around), _lessened(surprise, learned.calibration.factors(around))
+        return _calibrated(learned.calibration, raw, mix(surprises, learned.shares) - learned.usual, around)
 
     def find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], Floats, list[Density]]:
         """What `judge` and `percentiles` say, and the distribution of each row."""
@@ -294,7 +294,7 @@ class ConditionalColumn:
             Density(place, width, weights, smoothing.shape, self._support, learned.ranges)
             for place, width in zip(places, widths, strict=True)
         ]
-        judged = self._calibrated(raw, surprises, around / STEPS_PER_NAT)
+        judged = self._conclude(raw, surprises, around / STEPS_PER_NAT)
         return judged, self._support.nearest(quantiles), densities
 
     def percentiles(self, asked: Asked, n: int) -> Floats:
@@ -412,6 +412,15 @@ def find_support(values: Floats) -> ColumnSupport:
         return ColumnSupport(lowest, highest, resolution, distinct)
     decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
     return ColumnSupport(lowest, highest, resolution, None, decimals)
+
+
+def _calibrated(calibration: CellCalibration, raw: Floats, surprises: Floats, around: Floats) -> tuple[Floats, Floats]:
+    """Calibrated evidence, and what surprise counts in these surroundings."""
+    evidence = calibration(raw, around)
+    if calibration.is_of_steps:
+        # All that is not the usual value lies where the density is next to nothing, however many rows are there.
+        return evidence, evidence - USUAL_EVIDENCE
+    return evidence, _lessened(surprises, calibration.factors(around))
 
 
 def _lessened(surprises: Floats, factors: Floats) -> Floats:
