@@ -1,7 +1,8 @@
-"""Whether the probabilities of ConditionalSurprise hold: flags of clean tables, ranges, and lists of selected rows.
+"""Whether the probabilities of ConditionalSurprise hold: flags of clean tables, ranges, categories, and lists of rows.
 
 Writes `calibration.json` next to this file, and docs/results/calibration.md from it. Exits with 1 if a figure is
-outside of its bounds. `--quick` takes a minute and writes nothing.
+outside of its bounds. `--quick` takes a minute and writes nothing; `--part` and `--kind` measure some of the lines
+again, and leave the others as they are.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,31 +31,52 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 CONTEXTUAL = ["x0", "x1", "x2", "x3", "group"]
 COLUMN_KINDS = ("normal", "heavy-tailed", "skewed", "count")
-TABLE_KINDS = (*COLUMN_KINDS, "mixed")
+CLASS_KINDS = ("category", "boolean")
+# The columns of a table of several kinds, in turn.
+IN_TURN = {"mixed": COLUMN_KINDS, "every kind": ("category", "normal", "boolean", "heavy-tailed", "skewed", "count")}
+TABLE_KINDS = (*COLUMN_KINDS, *CLASS_KINDS, *IN_TURN)
 RANGE_KINDS = (*COLUMN_KINDS, "zero-inflated", "two-branched")
 # The bounds of the percentage of ordinary rows that are flagged, on average over the tables of a line.
 FLAGGED = (0.05, 0.2)
 # The bounds of the share of values in 90 % ranges, and below medians; where values repeat, at least or at most.
 HELD, BELOW = (0.88, 0.92), (0.48, 0.52)
+# The most by which the stated probability of categories may differ from how often they occur, and the limits of the
+# probabilities that are taken together.
+SHARE_ERROR, SHARE_LIMITS = 0.03, (0.0, 0.05, 0.5, 1.0)
+CATEGORIES = np.array(["a", "b", "c", "d"])
 # Tables of packages, with real columns.
 REAL = ("weather", "diamonds")
 # The number of their rows that are judged; more are not needed.
 MAX_ASKED = 4_000
+# What tells the lines of a part apart.
+KEYS = {
+    "flags": ("table", "rows", "behavioral"),
+    "ranges": ("table", "column"),
+    "shares": ("column", "at_least"),
+    "selections": ("scheme", "rate"),
+}
+
+Results = dict[str, list[dict[str, Any]]]
 
 
-def clean_table(kind: str, n_rows: int, n_behavioral: int, seed: int) -> dict[str, Array]:
+def clean_table(kind: str, n_rows: int, n_behavioral: int, seed: int) -> dict[str, Any]:
     """A table without anomalies: four numbers and a category as context, of which three matter."""
     random = np.random.default_rng([seed, n_rows, n_behavioral, sum(kind.encode())])
     x, group = random.normal(size=(4, n_rows)), random.integers(0, 5, size=n_rows)
     level = np.sin(2 * x[0]) + 0.5 * x[1] + np.array([0.0, 0.5, 1.0, -1.0, 2.0])[group]
-    table = {f"x{i}": each for i, each in enumerate(x)} | {"group": group.astype(np.float64)}
+    table: dict[str, Any] = {f"x{i}": each for i, each in enumerate(x)} | {"group": group.astype(np.float64)}
     for place in range(n_behavioral):
-        of = COLUMN_KINDS[place % len(COLUMN_KINDS)] if kind == "mixed" else kind
+        of = IN_TURN[kind][place % len(IN_TURN[kind])] if kind in IN_TURN else kind
         table[f"b{place}"] = _column(random, of, level * (1 + 0.5 * place / n_behavioral), x[0])
     return table
 
 
-def _column(random: np.random.Generator, kind: str, level: Array, x: Array) -> Array:
+def _column(random: np.random.Generator, kind: str, level: Array, x: Array) -> Any:
+    if kind == "boolean":
+        return random.random(len(level)) < 1 / (1 + np.exp(-2 * level))
+    if kind == "category":
+        odds = np.exp(np.outer(level, np.linspace(-1.5, 1.5, len(CATEGORIES)))).cumsum(axis=1)
+        return CATEGORIES[(odds / odds[:, -1:] > random.random((len(level), 1))).argmax(axis=1)]
     noise = random.normal(size=len(level))
     if kind == "heavy-tailed":
         return np.asarray(level + 0.5 * random.standard_t(2, size=len(level)))
@@ -73,10 +96,10 @@ def fit(table: Any, contextual: list[str], behavioral: list[str], categorical: l
     return ConditionalSurprise(contextual, behavioral, categorical=categorical).fit(table)
 
 
-def measure_flags(sizes: dict[int, int], widths: list[int]) -> Iterator[dict[str, Any]]:
+def measure_flags(sizes: dict[int, int], widths: list[int], kinds: list[str]) -> Iterator[dict[str, Any]]:
     """The share of flagged rows of clean tables, fitted and new; `sizes`: the number of tables by number of rows."""
     for n_rows, n_tables in sizes.items():
-        for kind in TABLE_KINDS:
+        for kind in kinds:
             for n_behavioral in widths:
                 names = [f"b{place}" for place in range(n_behavioral)]
                 fitted, new = [], []
@@ -136,6 +159,34 @@ def measure_ranges(n_rows: int, n_tables: int, real: bool) -> Iterator[dict[str,
             yield found
 
 
+def measure_shares(n_rows: int, n_tables: int) -> Iterator[dict[str, Any]]:
+    """How often categories occur in new rows, by the probability that is stated for them."""
+    for kind, classes in {"category": CATEGORIES, "boolean": np.array([False, True])}.items():
+        stated, is_true = [], []
+        for seed in range(n_tables):
+            detector = fit(clean_table(kind, n_rows, 1, seed), CONTEXTUAL, ["b0"], ["group"])
+            new = clean_table(kind, MAX_ASKED // (4 * n_tables), 1, 1_000 + seed)
+            for each in classes:
+                # What would be stated if the row had this category.
+                asked = new | {"b0": np.full(len(new["b0"]), each)}
+                for explanation in detector.explain_all(len(new["b0"]), rows=asked):
+                    stated.append(explanation.behavior[0].as_row()["probability"])
+                    is_true.append(new["b0"][explanation.row] == each)
+        probabilities, truth = np.array(stated, dtype=np.float64), np.array(is_true)
+        for low, high in pairwise(SHARE_LIMITS):
+            some = (probabilities > low) & (probabilities <= high)
+            found = {
+                "column": kind,
+                "at_least": low,
+                "at_most": high,
+                "values": int(some.sum()),
+                "stated": float(probabilities[some].mean()),
+                "true": float(truth[some].mean()),
+            }
+            print(found, flush=True)
+            yield found
+
+
 def measure_selections(n_rows: int, n_tables: int) -> Iterator[dict[str, Any]]:
     """The share of ordinary rows among selected ones, where it is known which rows were changed."""
     names = ["b0", "b1", "b2", "b3"]
@@ -165,7 +216,7 @@ def measure_selections(n_rows: int, n_tables: int) -> Iterator[dict[str, Any]]:
             yield found
 
 
-def problems(results: dict[str, list[dict[str, Any]]]) -> list[str]:
+def problems(results: Results) -> list[str]:
     """What is outside of its bounds."""
     found = []
     for each in results["flags"]:
@@ -179,6 +230,10 @@ def problems(results: dict[str, list[dict[str, Any]]]) -> list[str]:
         below = each["below"] - spread <= BELOW[1] and each["below_or_at"] + spread >= BELOW[0]
         if not (held and below):
             found.append(f"{each['table']}, {each['column']}: ranges or medians do not hold")
+    for each in results["shares"]:
+        spread = 2 * np.sqrt(each["stated"] * (1 - each["stated"]) / each["values"])
+        if abs(each["stated"] - each["true"]) > SHARE_ERROR + spread:
+            found.append(f"{each['column']}: {each['true']:.3f} of those that are stated to be {each['stated']:.3f}")
     return found
 
 
@@ -209,6 +264,16 @@ def ranges_part(results: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def shares_part(results: list[dict[str, Any]]) -> list[str]:
+    """How often categories occur, by their stated probability."""
+    lines = header(["column", "stated", "values", "stated on average", "occurs"])
+    for each in results:
+        span = f"{100 * each['at_least']:.0f} to {100 * each['at_most']:.0f} %"
+        figures = [f"{each['values']:,}", f"{100 * each['stated']:.1f} %", f"{100 * each['true']:.1f} %"]
+        lines.append(row([each["column"], span, *figures]))
+    return lines
+
+
 def selections_part(results: list[dict[str, Any]]) -> list[str]:
     """False rows among selected ones, stated and true."""
     lines = header(["anomalies", "rate", "selected", "of these ordinary", "expected", "anomalies found"])
@@ -230,33 +295,49 @@ def selections_part(results: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def write_page(results: dict[str, list[dict[str, Any]]]) -> None:
+def write_page(results: Results) -> None:
     """Writes the parts of the page."""
     rewrite_part(PAGE, "flags", flags_part(results["flags"]))
     rewrite_part(PAGE, "ranges", ranges_part(results["ranges"]))
+    rewrite_part(PAGE, "shares", shares_part(results["shares"]))
     rewrite_part(PAGE, "selections", selections_part(results["selections"]))
+
+
+def merged(part: str, old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines of a part, of which some were measured again, in the order in which a whole run has them."""
+    lines = {tuple(each[key] for key in KEYS[part]): each for each in (*old, *new)}
+    if part == "flags":
+        return sorted(lines.values(), key=lambda each: (each["rows"], TABLE_KINDS.index(each["table"])))
+    return list(lines.values())
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a minute: small tables, nothing is written")
     parser.add_argument("--page", action="store_true", help="write the page from the file, without measuring")
+    parser.add_argument("--part", action="append", choices=list(KEYS), help="measure only these")
+    parser.add_argument("--kind", action="append", choices=TABLE_KINDS, help="flags of only these kinds of tables")
     given = parser.parse_args()
     if given.page:
         write_page(json.loads(RESULTS.read_text(encoding="utf-8")))
         return 0
     sizes = {2_000: 4} if given.quick else {2_000: 4, 20_000: 1}
     widths = [1, 3] if given.quick else [1, 3, 10, 30]
-    results = {
-        "flags": list(measure_flags(sizes, widths)),
-        "ranges": list(measure_ranges(2_000, 2 if given.quick else 4, real=not given.quick)),
-        "selections": [] if given.quick else list(measure_selections(2_000, 2)),
+    measures: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
+        "flags": lambda: measure_flags(sizes, widths, given.kind or list(TABLE_KINDS)),
+        "ranges": lambda: measure_ranges(2_000, 2 if given.quick else 4, real=not given.quick),
+        "shares": lambda: measure_shares(2_000, 1 if given.quick else 4),
+        "selections": lambda: iter(()) if given.quick else measure_selections(2_000, 2),
     }
+    measured = {part: list(measure()) for part, measure in measures.items() if not given.part or part in given.part}
+    known: Results = json.loads(RESULTS.read_text(encoding="utf-8")) if given.part or given.kind else {}
+    results = {part: merged(part, known.get(part, []), measured.get(part, [])) for part in KEYS}
     if not given.quick:
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         write_page(results)
     found = problems(results)
-    print(*found, f"{len(found)} of {len(results['flags']) + len(results['ranges'])} figures out of bounds", sep="\n")
+    n_figures = sum(len(results[part]) for part in ("flags", "ranges", "shares"))
+    print(*found, f"{len(found)} of {n_figures} figures out of bounds", sep="\n")
     return 1 if found else 0
 
 

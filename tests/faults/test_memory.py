@@ -28,7 +28,7 @@ def test_a_failed_allocation_leaves_the_detector_as_it_was(tmp_path: Path) -> No
 def test_a_process_without_memory_says_so_in_one_line(tmp_path: Path) -> None:
     """Tests that ulimit -v is respected: a table that does not fit is an error before it is read."""
     days = write_table(tmp_path / "days.csv", 60)
-    limited = ["bash", "-c", 'ulimit -v 450000; exec "$@"', "-", sys.executable, "-m", "paribus", "detect", str(days)]
+    limited = ["bash", "-c", 'ulimit -v 290000; exec "$@"', "-", sys.executable, "-m", "paribus", "detect", str(days)]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run([*limited, *ROLES], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 2

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from paribus import QCAD, ConditionalSurprise
 from paribus._common import memory
 from paribus.io.reading import Limits, TextOptions, Wanted, open_stream, parse_limits, read
 from tests.support.running import ROLES, invoke, write_table
@@ -193,7 +194,38 @@ def test_a_fit_that_cannot_fit_into_memory_is_not_begun(tmp_path: Path, monkeypa
     monkeypatch.setattr(memory, "_limits", lambda: iter([3 * 10**8]))
     code, _, err = invoke("detect", days, *ROLES)
     assert (code, err.count("\n")) == (2, 1)
-    assert "a fit to 60 rows of 6 columns of days.csv needs about 480 MB of memory, and this process may use" in err
+    assert "a fit to 60 rows of 6 columns of days.csv needs about 301 MB of memory, and this process may use" in err
+
+
+def test_a_fit_in_python_that_cannot_fit_into_memory_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a fit is refused by the same estimate in Python, and leaves a fitted detector as it was."""
+    table = {name: np.arange(50.0) % place for place, name in enumerate("xyz", 5)}
+    detector = ConditionalSurprise(["x"], ["y"], n_trees=2).fit(table)
+    scores = detector.anomaly_scores_
+    monkeypatch.setattr(memory, "_limits", lambda: iter([3 * 10**8]))
+    message = (
+        r"a fit to 50 rows of 3 columns needs about 300 MB of memory, and this process may use 300 MB: fit a sample"
+    )
+    for make in (QCAD, ConditionalSurprise):
+        with pytest.raises(MemoryError, match=message):
+            make(["x"], ["y", "z"]).fit(table)
+    with pytest.raises(MemoryError, match="a fit to 50 rows of 2 columns"):
+        detector.fit(table)
+    assert detector.anomaly_scores_ is scores
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "needed"), [(1_000, 1_000, 2.4e9), (200, 10_000, 4.5e9), (10**6, 10, 1.6e9)]
+)
+def test_wide_and_long_tables_need_what_they_take(
+    monkeypatch: pytest.MonkeyPatch, n_rows: int, n_columns: int, needed: float
+) -> None:
+    """Tests that the forests of short columns are not taken for those of long ones."""
+    monkeypatch.setattr(memory, "_limits", lambda: iter([int(needed)]))
+    memory.check_fit("it", n_rows, n_columns, "")
+    monkeypatch.setattr(memory, "_limits", lambda: iter([int(0.9 * needed)]))
+    with pytest.raises(MemoryError):
+        memory.check_fit("it", n_rows, n_columns, "")
 
 
 def test_pipes_are_bounded_like_files(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from contextlib import ExitStack
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 import numpy as np
@@ -100,12 +101,27 @@ def test_databases_need_an_extra(database: str, monkeypatch: pytest.MonkeyPatch)
         read(database, sql="two words")
 
 
+class Absent(MetaPathFinder):
+    """Finds no module of these names."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        """Ends the search."""
+        if fullname in self.names:
+            raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
+
+
 def test_parquet_needs_no_dataframe_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Parquet is read and written without pandas, polars or pyarrow."""
     from paribus.io.writing import append_columns
 
-    for module in ("pandas", "polars", "pyarrow"):
-        monkeypatch.setitem(sys.modules, module, None)
+    modules = {"pandas", "polars", "pyarrow"}
+    for module in modules:
+        # Not None: releases of DuckDB before 1.5 would take that for a module that is there.
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Absent(modules), *sys.meta_path])
     columns = {"x": np.array([1.0, np.nan]), "s": np.array(["a", None], dtype=object)}
     with append_columns(tmp_path / "t.parquet", columns) as append:
         append(columns)

@@ -269,6 +269,17 @@ def test_the_engine_rejects_invalid_arrays(bad: str, message: str) -> None:
         _core.QcadEngine(context, np.ones(2, np.uint8), behavior, tie_order, multiplicities, feature_order, 1)
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1.7e308])
+def test_behavior_has_a_finite_range(value: float) -> None:
+    """Tests that numbers that no grid can hold are refused by the engine itself; NaN is a missing one."""
+    tie_order, multiplicities = np.arange(6, dtype=np.uint32), np.ones((2, 1), np.uint8)
+    behavior = np.array([[0.0, 1.0, np.nan, value, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="behavior: not too large"):
+        _core.QcadEngine(np.zeros((1, 6)), np.zeros(1, np.uint8), behavior, tie_order, multiplicities)
+    behavior[0, 3] = 1e300
+    _core.QcadEngine(np.zeros((1, 6)), np.zeros(1, np.uint8), behavior, tie_order, multiplicities)
+
+
 def test_asked_rows_have_codes_too() -> None:
     """Tests that a category below 0, which would be outside the engine's memory, is an error."""
     tie_order, multiplicities = np.arange(6, dtype=np.uint32), np.ones((3, 2), dtype=np.uint8)

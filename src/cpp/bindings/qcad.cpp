@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -158,6 +159,11 @@ private:
         const double end = std::max(static_cast<double>(n), 65536.0);
         for (std::size_t i = 0; i < context.size(); ++i) {
             if (categorical.data()[i / n] != 0) require_code(context.data()[i], end);
+        }
+        for (std::size_t i = 0; i < behavior.size(); ++i) {
+            // The difference of two values has to be finite, too.
+            require(!(std::abs(behavior.data()[i]) > std::numeric_limits<double>::max() / 2),
+                    "behavior: not too large");
         }
         return n;
     }

@@ -10,6 +10,13 @@ from pathlib import Path
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
 
+# The memory of a fit, in bytes: of Python and its libraries, of each value, and of the forests of each column, which
+# grow with the rows up to the size of their samples.
+BASE = 300 * 10**6
+BYTES_PER_VALUE = 100
+BYTES_PER_COLUMN = 30 * 10**6
+BYTES_PER_ROW_IN_FORESTS = 2_000
+
 
 def memory_limit() -> int | None:
     """The bytes that this process may use: those of the machine, of its container, or of `ulimit`; None if unknown.
@@ -33,6 +40,18 @@ def check_fits(what: str, n_bytes: float, advice: str) -> None:
             f"{what} needs about {size_in_words(n_bytes)} of memory, and this process may use {size_in_words(limit)}: "
             f"{advice}"
         )
+
+
+def check_fit(what: str, n_rows: int, n_columns: int, advice: str) -> None:
+    """Raises a MemoryError if a fit to this many rows and columns exceeds the memory.
+
+    >>> check_fit("a fit to the table", 10**9, 10_000, "choose fewer columns")
+    Traceback (most recent call last):
+    ...
+    MemoryError: a fit to the table needs about 1,000,300.3 GB of memory, and this process may use ...
+    """
+    per_column = min(BYTES_PER_COLUMN, BYTES_PER_ROW_IN_FORESTS * n_rows) + float(BYTES_PER_VALUE) * n_rows
+    check_fits(what, BASE + per_column * n_columns, advice)
 
 
 def size_in_words(n_bytes: float) -> str:

@@ -16,7 +16,7 @@ from paribus._common.text import listed, plain
 from paribus.cli.columns import ChosenColumns
 from paribus.cli.delivery import columns_of
 from paribus.cli.delivery_options import Columns, Delivery
-from paribus.cli.large import check_fit, is_large, sample_size
+from paribus.cli.large import check_rows_fit, is_large, sample_size
 from paribus.cli.messages import note, warnings_as_notes
 from paribus.cli.options import RoleOptions, Source
 from paribus.cli.signals import loading
@@ -85,7 +85,7 @@ def fit_table(
         table = source.read(chosen.choose)
     if asked is not None:
         find_row(table, roles.id, asked)
-    check_fit(table.name, table.n_rows, len(table.columns))
+    check_rows_fit(table.name, table.n_rows, len(table.columns))
     if out is not None:
         others = [name for name, values in table.columns.items() if values.dtype.kind in "fiu"]
         behavior = chosen.behavioral or [name for name in others if name not in (chosen.contextual or [])]
@@ -128,7 +128,7 @@ def _note_behavior(detector: ContextualDetector) -> None:
 def _sample(stream: TableStream, chosen: ChosenColumns, memory: int | None) -> tuple[ReadTable, TableStream | None]:
     """The rows to fit, and the stream if they are not all."""
     n_rows = sample_size(memory, len(stream.names))
-    check_fit(stream.name, min(n_rows, stream.n_rows), len(stream.names))
+    check_rows_fit(stream.name, min(n_rows, stream.n_rows), len(stream.names))
     with loading():
         from paribus.tables.row_sample import sample_rows
         from paribus.tables.streams import TableBatches

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.atomic_files import errors_named
-from paribus._common.memory import check_fits, memory_limit
+from paribus._common.memory import BASE, BYTES_PER_COLUMN, BYTES_PER_VALUE, check_fit, memory_limit
 from paribus._common.progress import reporter
 from paribus._common.scratch import scratch_folder
 from paribus.cli.delivery_options import MIN_REPORTED_ROWS, Delivery
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from paribus.detectors.base import ContextualDetector
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-# The memory of a fit, in bytes: for each value, for the forests of each column, and for Python and its libraries.
-BYTES_PER_VALUE = 100
-BYTES_PER_COLUMN = 30 * 10**6
-BASE = 300 * 10**6
 MIN_SAMPLE = 10_000
 # The memory of a table for each byte of its file: text becomes Python objects first.
 EXPANSION = {".parquet": 12.0, ".gz": 60.0}
@@ -87,11 +83,12 @@ def is_large(source: Source, memory: int | None) -> bool:
     return available is not None and _expected_size(source.file) > MAX_SHARE * available
 
 
-def check_fit(name: str, n_rows: int, n_columns: int) -> None:
-    """Raises an error if a fit to this many rows exceeds the memory."""
-    check_fits(
+def check_rows_fit(name: str, n_rows: int, n_columns: int) -> None:
+    """Raises an error if a fit to this many rows of a table exceeds the memory."""
+    check_fit(
         f"a fit to {n_rows:,} rows of {n_columns:,} columns of {name}",
-        BASE + (BYTES_PER_COLUMN + float(BYTES_PER_VALUE) * n_rows) * n_columns,
+        n_rows,
+        n_columns,
         "add --memory to fit a sample of the rows, or choose fewer columns",
     )
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
+from paribus._common.memory import check_fit
 from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
 from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.row_hash import Hashes, canonical_order, hash_contents, hash_rows
@@ -267,6 +268,13 @@ def encode_table(
     """
     table = Table(table)
     roles = assign_roles(table, contextual, behavioral, categorical, judges_categories=judges_categories)
+    n_columns = len(roles.contextual) + len(roles.behavioral)
+    check_fit(
+        f"a fit to {table.n_rows:,} rows of {n_columns:,} columns",
+        table.n_rows,
+        n_columns,
+        "fit a sample of the rows, or choose fewer columns",
+    )
     encoding = ContextEncoding.fit(table, roles.contextual, roles.categorical)
     context = encoding.encode(table, roles.contextual)
     if time_parts is not None:

@@ -115,8 +115,9 @@ def fetch(name: str, rows: DuckDBPyRelation, kept: list[str], places: list[int],
     """
     import duckdb
 
-    names, kinds = rows.columns, [str(kind) for kind in rows.types]
-    columns = [duckdb.ColumnExpression(names[place]) for place in places]
+    kinds = [str(kind) for kind in rows.types]
+    # By position: DuckDB before 2.0 would take a dot or a quote in a name for SQL.
+    columns = [duckdb.SQLExpression(f"#{place + 1}") for place in places]
     measures = [duckdb.FunctionExpression("count", duckdb.ConstantExpression(1))]
     texts = [each for each, place in zip(columns, places, strict=True) if not _FIXED.fullmatch(kinds[place])]
     for column in texts:
