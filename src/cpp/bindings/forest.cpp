@@ -20,9 +20,11 @@ Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &
     const paribus::FeatureTable &core = table.get();
     require(target.get()->n_rows() == core.n_rows() && samples_->n_rows() == core.n_rows(),
             "target and samples: of the same table");
+    std::vector<bool> has_target(core.n_rows());
+    for (std::uint32_t row = 0; row < has_target.size(); ++row) has_target[row] = !std::isnan((*target.get())[row]);
     for (std::size_t tree = 0; tree < 2 * samples_->n_pairs(); ++tree) {
         for (const std::uint32_t row : samples_->sample(tree)) {
-            require(!std::isnan((*target.get())[row]), "samples: rows that have a target");
+            require(has_target[row], "samples: rows that have a target");
         }
     }
     require(max_features >= 1 && min_samples_leaf >= 1, "max_features and min_samples_leaf: at least 1");
