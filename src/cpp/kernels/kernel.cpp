@@ -17,6 +17,9 @@
     void student_sums(const AtomGroup *, std::size_t, const float *, std::size_t, float *); \
     void student_shares(const float *, const float *, const float *, std::size_t, const float *, std::size_t,     \
                         float *);                                                                                 \
+    void find_order_cuts(OrderScan &, Cut *);                                                                     \
+    Cut find_bin_cut(const BinScan &);                                                                            \
+    void part_orders(std::uint8_t *, std::size_t, std::size_t, std::size_t, const std::uint8_t *);                \
     double student_sum(const double *, std::size_t, double, double);                                              \
     constexpr Kernel kernel = {#build,                                                                            \
                                gower_distances,                                                                   \
@@ -27,6 +30,9 @@
                                student_sum,                                                                       \
                                student_sums,                                                                      \
                                student_shares,                                                                    \
+                               find_order_cuts,                                                                   \
+                               find_bin_cut,                                                                      \
+                               part_orders,                                                                       \
                                student_sum};                                                                      \
     }
 

@@ -7,6 +7,9 @@
 namespace paribus {
 
 struct AtomGroup;
+struct BinScan;
+struct Cut;
+struct OrderScan;
 struct PathForestTask;
 struct WeightedSteps;
 
@@ -22,6 +25,9 @@ struct Kernel {
     void (*student_sums)(const AtomGroup *, std::size_t, const float *, std::size_t, float *);
     void (*student_shares)(const float *, const float *, const float *, std::size_t, const float *, std::size_t,
                            float *);
+    void (*find_order_cuts)(OrderScan &, Cut *);
+    Cut (*find_bin_cut)(const BinScan &);
+    void (*part_orders)(std::uint8_t *, std::size_t, std::size_t, std::size_t, const std::uint8_t *);
     double (*student_sum_of_values)(const double *, std::size_t, double, double);
 };
 

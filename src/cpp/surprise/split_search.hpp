@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/split_scan.hpp"
 #include "surprise/table_tree.hpp"
 #include "surprise/threshold.hpp"
 
@@ -49,6 +50,9 @@ public:
         return true;
     }
 
+    double mean() const { return mean_; }
+    /// A split that gains less is none that improves.
+    double bar() const { return bar_; }
     bool found() const { return gain_ > 0.0; }
     const Sum &whole() const { return whole_; }
     /// Where nothing is missing, and of categories that are not there: what comes later goes with the majority.
@@ -64,6 +68,9 @@ private:
     double mean_ = 0.0, gain_ = 0.0, bar_ = least * screen;
 };
 
+/// Whether a split gains so much more than the other ones of its feature that rounding could not put one of them first.
+inline bool is_alone(const Cut &cut) { return cut.next_gain < cut.gain * (1.0 - 1e-6); }
+
 /// The rows of a node that have the same category.
 struct CategoryGroup {
     std::uint8_t bin;
@@ -71,10 +78,18 @@ struct CategoryGroup {
     double mean;
 };
 
-/// Tries to split a node by category. `groups` are in the order of bins, and come out in that of their means. If there
-/// is a better split than the best one, `set` has the bins that go left, and the result is true; `unknown_left` says
-/// where categories go that are not there.
-inline bool try_groups(std::vector<CategoryGroup> &groups, BestGain &best, TableTree::BinSet &set, bool &unknown_left) {
+/// A split by category.
+struct CategorySplit {
+    /// The bins that go left.
+    TableTree::BinSet set;
+    Sum left;
+    /// Where categories go that are not there.
+    bool unknown_left;
+};
+
+/// Tries to split a node by category. `groups` are in the order of bins, and come out in that of their means. Returns
+/// whether `split` is better than the best one.
+inline bool try_groups(std::vector<CategoryGroup> &groups, BestGain &best, CategorySplit &split) {
     for (CategoryGroup &group : groups) {
         group.mean = static_cast<double>(group.sum.target) / static_cast<double>(group.sum.count);
     }
@@ -93,14 +108,15 @@ inline bool try_groups(std::vector<CategoryGroup> &groups, BestGain &best, Table
     for (std::size_t i = 0; i + 1 < groups.size(); ++i) {
         left = left + groups[i].sum;
         if (!best.improves(left)) continue;
-        unknown_left = best.majority_left(left);
+        split.left = left;
         n_left = i + 1;
     }
     if (n_left == 0) return false;
-    set.fill(unknown_left ? ~std::uint64_t{0} : 0);
+    split.unknown_left = best.majority_left(split.left);
+    split.set.fill(split.unknown_left ? ~std::uint64_t{0} : 0);
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const std::uint64_t bit = std::uint64_t{1} << (groups[i].bin % 64);
-        std::uint64_t &word = set[groups[i].bin / 64];
+        std::uint64_t &word = split.set[groups[i].bin / 64];
         word = i < n_left ? word | bit : word & ~bit;
     }
     return true;

@@ -13,9 +13,13 @@ SubtreeGrower::SubtreeGrower(TableTree &tree, const TreeSample &sample, std::siz
       draw_(draw),
       roots_(roots),
       positions_(positions),
-      orders_((sample.n_slots() + 1) * sample.size()),
+      dealt_((sample.n_slots() + 1) * sample.size()),
       ranks_(sample.n_slots() * sample.size()),
-      has_missing_(sample.n_slots() * roots.size()) {}
+      traits_(sample.n_slots() * roots.size()),
+      orders_((sample.n_slots() + 1) * SubtreeOrders::stride) {
+    scan_.targets = targets_.data();
+    scan_.min_samples_leaf = min_samples_leaf;
+}
 
 void SubtreeGrower::grow() {
     sort_roots();
@@ -43,9 +47,9 @@ void SubtreeGrower::sort_roots() {
         for (std::size_t root = 0; root < roots_.size(); ++root) {
             deals[root] = {roots_[root].begin, std::numeric_limits<std::uint32_t>::max(), 0, roots_[root].begin};
         }
-        std::uint8_t *const orders = orders_.data() + slot * n, *const ranks = ranks_.data() + slot * n;
+        std::uint8_t *const orders = dealt_.data() + (slot + 1) * n, *const ranks = ranks_.data() + slot * n;
+        std::uint8_t *const traits = traits_.data() + slot * roots_.size();
         sample_.sort_by_feature(slot, sorted);
-        const bool is_category = sample_.column(slot).kind == FeatureKind::categorical;
         for (const TreeSample::Ranked &each : sorted) {
             const auto [root, place] = places[each.position];
             Deal &deal = deals[root];
@@ -53,7 +57,10 @@ void SubtreeGrower::sort_roots() {
             deal.last_rank = each.rank;
             // Cut off in leaves of more rows, which have no use for it.
             orders[deal.next++] = static_cast<std::uint8_t>(place - deal.begin);
-            ranks[place] = static_cast<std::uint8_t>(is_category ? each.rank : deal.n_distinct - 1);
+            ranks[place] = static_cast<std::uint8_t>(is_category(slot) ? each.rank : deal.n_distinct - 1);
+        }
+        for (std::size_t root = 0; root < roots_.size(); ++root) {
+            traits[root] = deals[root].n_distinct < deals[root].next - deals[root].begin ? equal_values : 0;
         }
         if (sorted.size() == n) continue;
         const std::uint8_t *bins = sample_.bins(slot);
@@ -62,18 +69,17 @@ void SubtreeGrower::sort_roots() {
             const auto [root, place] = places[position];
             orders[deals[root].next++] = static_cast<std::uint8_t>(place - deals[root].begin);
             ranks[place] = missing_rank;
-            has_missing_[slot * roots_.size() + root] = 1;
+            traits[root] |= missing_values;
         }
     }
     for (std::size_t root = 0; root < roots_.size(); ++root)
         deals[root] = {roots_[root].begin, 0, 0, roots_[root].begin};
-    std::uint8_t *const orders = orders_.data() + sample_.n_slots() * n;
     sample_.sort_by_target(sorted);
     for (const TreeSample::Ranked &each : sorted) {
         const auto [root, place] = places[each.position];
         // Those of leaves are in place with this.
         tree_.members_[deals[root].next] = each.position;
-        orders[deals[root].next++] = static_cast<std::uint8_t>(place - deals[root].begin);
+        dealt_[deals[root].next++] = static_cast<std::uint8_t>(place - deals[root].begin);
     }
 }
 
@@ -91,6 +97,9 @@ void SubtreeGrower::grow(const Root &root, std::size_t place) {
     root_ = place;
     const std::uint32_t n = root.end - root.begin;
     for (std::uint32_t i = 0; i < n; ++i) targets_[i] = sample_.targets()[positions_[base_ + i]];
+    for (std::size_t i = 0; i <= sample_.n_slots(); ++i) {
+        std::copy_n(dealt_.data() + i * sample_.size() + base_, n, orders_.data() + i * SubtreeOrders::stride);
+    }
     todo_ = {{root.node, 0, n, root.whole, root.key}};
     while (!todo_.empty()) {
         const Node node = todo_.back();
@@ -105,62 +114,100 @@ void SubtreeGrower::grow(const Root &root, std::size_t place) {
         todo_.push_back({left + 1, middle, node.end, node.whole - best_.left, FeatureDraw::right_of(node.key)});
         todo_.push_back({left, node.begin, middle, best_.left, FeatureDraw::left_of(node.key)});
     }
-    const std::uint8_t *by_target = order(sample_.n_slots());
     set_thresholds();
-    for (std::uint32_t i = 0; i < n; ++i) tree_.members_[base_ + i] = positions_[base_ + by_target[i]];
+    for (std::uint32_t i = 0; i < n; ++i) tree_.members_[base_ + i] = positions_[base_ + by_target()[i]];
 }
 
 bool SubtreeGrower::find_split(const Node &node) {
     if (node.end - node.begin < 2 * min_samples_leaf_) return false;
-    const std::uint8_t *by_target = order(sample_.n_slots());
-    if (targets_[by_target[node.begin]] == targets_[by_target[node.end - 1]]) return false;
+    if (targets_[by_target()[node.begin]] == targets_[by_target()[node.end - 1]]) return false;
     best_gain_ = BestGain(node.whole, min_samples_leaf_);
+    tried_.clear();
     draw_(node.key, [&](std::size_t slot) {
-        const bool is_category = sample_.column(slot).kind == FeatureKind::categorical;
-        return is_category ? try_categories(node, slot) : try_numbers(node, slot);
+        if (!varies(node, slot)) return false;
+        tried_.push_back(static_cast<std::uint16_t>(slot));
+        return true;
     });
+    for (std::size_t begin = 0; begin < tried_.size(); begin += OrderScan::width) {
+        try_slots(node, tried_.data() + begin, std::min(OrderScan::width, tried_.size() - begin));
+    }
     return best_gain_.found();
 }
 
-bool SubtreeGrower::try_numbers(const Node &node, std::size_t slot) {
+bool SubtreeGrower::varies(const Node &node, std::size_t slot) const {
+    if (traits(slot) == 0) return true;
+    return ranks(slot)[order(slot)[node.begin]] != ranks(slot)[order(slot)[node.end - 1]];
+}
+
+bool SubtreeGrower::has_missing(const Node &node, std::size_t slot) const {
+    return (traits(slot) & missing_values) != 0 && ranks(slot)[order(slot)[node.end - 1]] == missing_rank;
+}
+
+void SubtreeGrower::try_slots(const Node &node, const std::uint16_t *slots, std::size_t n_slots) {
+    std::array<Cut, OrderScan::width> cuts;
+    scan_.n_rows = node.end - node.begin;
+    scan_.mean = best_gain_.mean();
+    scan_.n_orders = 0;
+    const auto is_scanned = [&](std::size_t slot) { return !is_category(slot) && !has_missing(node, slot); };
+    for (std::size_t i = 0; i < n_slots; ++i) {
+        if (!is_scanned(slots[i])) continue;
+        scan_.orders[scan_.n_orders] = order(slots[i]) + node.begin;
+        scan_.ranks[scan_.n_orders++] = (traits(slots[i]) & equal_values) != 0 ? ranks(slots[i]) : nullptr;
+    }
+    kernel_.find_order_cuts(scan_, cuts.data());
+    const Cut *next = cuts.data();
+    for (std::size_t i = 0; i < n_slots; ++i) {
+        if (is_category(slots[i])) {
+            try_categories(node, slots[i]);
+        } else if (is_scanned(slots[i])) {
+            try_cut(node, slots[i], *next++);
+        } else {
+            try_numbers(node, slots[i]);
+        }
+    }
+}
+
+void SubtreeGrower::try_cut(const Node &node, std::size_t slot, const Cut &cut) {
+    if (!(cut.gain > best_gain_.bar() * static_cast<double>(scan_.n_rows))) return;
+    if (!is_alone(cut)) {
+        try_numbers(node, slot);
+        return;
+    }
+    const Sum left = {cut.left, static_cast<std::int64_t>(cut.place + 1)};
+    if (!best_gain_.improves(left)) return;
+    const std::uint8_t *const at = order(slot) + node.begin + cut.place;
+    best_.n_known = scan_.n_rows;
+    take(left, slot, at[0], at[1], best_gain_.majority_left(left));
+}
+
+void SubtreeGrower::try_numbers(const Node &node, std::size_t slot) {
     const std::uint8_t *const order = this->order(slot) + node.begin, *const rank = ranks(slot);
+    const bool are_equal = (traits(slot) & equal_values) != 0;
     std::size_t n = node.end - node.begin;
-    Sum missing;
-    if (has_missing_[slot * roots_.size() + root_] != 0) {
+    Sum left, missing;
+    if (has_missing(node, slot)) {
         for (; n > 0 && rank[order[n - 1]] == missing_rank; --n) missing = missing + Sum{targets_[order[n - 1]], 1};
     }
-    if (n == 0 || (rank[order[0]] == rank[order[n - 1]] && missing.count == 0)) return false;
-    Sum left;
-    if (missing.count == 0) {
-        // Only where both sides are large enough.
-        std::size_t i = 0;
-        std::int64_t target = 0;
-        for (; i + 1 < min_samples_leaf_; ++i) target += targets_[order[i]];
-        auto n_left = static_cast<double>(i), n_right = static_cast<double>(n - i);
-        for (; i + min_samples_leaf_ < n; ++i) {
-            target += targets_[order[i]];
-            n_left += 1.0;
-            n_right -= 1.0;
-            if (!best_gain_.may_improve(target, n_left, n_right)) continue;
-            if (rank[order[i]] == rank[order[i + 1]]) continue;
-            left = {target, static_cast<std::int64_t>(i + 1)};
-            if (best_gain_.improves(left)) take(left, slot, order[i], order[i + 1], best_gain_.majority_left(left));
-        }
-        return true;
-    }
+    const auto take_this = [&](const Sum &left, std::uint8_t low, std::uint8_t high, bool missing_left) {
+        best_.n_known = n;
+        take(left, slot, low, high, missing_left);
+    };
     for (std::size_t i = 0; i + 1 < n; ++i) {
         left = left + Sum{targets_[order[i]], 1};
-        if (rank[order[i]] == rank[order[i + 1]]) continue;
-        if (best_gain_.improves(left)) take(left, slot, order[i], order[i + 1], false);
-        if (best_gain_.improves(left + missing)) take(left + missing, slot, order[i], order[i + 1], true);
+        if (are_equal && rank[order[i]] == rank[order[i + 1]]) continue;
+        if (best_gain_.improves(left)) {
+            take_this(left, order[i], order[i + 1], missing.count == 0 && best_gain_.majority_left(left));
+        }
+        if (missing.count == 0) continue;
+        if (best_gain_.improves(left + missing)) take_this(left + missing, order[i], order[i + 1], true);
     }
+    if (missing.count == 0) return;
     // What is missing against what is not.
     left = node.whole - missing;
     if (best_gain_.improves(left)) {
-        take(left, slot, 0, 0, false);
+        take_this(left, 0, 0, false);
         best_.all_known_left = true;
     }
-    return true;
 }
 
 void SubtreeGrower::take(const Sum &left, std::size_t slot, std::uint8_t low, std::uint8_t high, bool missing_left) {
@@ -172,7 +219,7 @@ void SubtreeGrower::take(const Sum &left, std::size_t slot, std::uint8_t low, st
     best_.left = left;
 }
 
-bool SubtreeGrower::try_categories(const Node &node, std::size_t slot) {
+void SubtreeGrower::try_categories(const Node &node, std::size_t slot) {
     const std::uint8_t *const order = this->order(slot), *const bin = ranks(slot);
     groups_.clear();
     for (std::uint32_t i = node.begin; i < node.end; ++i) {
@@ -180,46 +227,39 @@ bool SubtreeGrower::try_categories(const Node &node, std::size_t slot) {
         if (groups_.empty() || groups_.back().bin != bin[row]) groups_.push_back({bin[row], {}, 0.0});
         groups_.back().sum = groups_.back().sum + Sum{targets_[row], 1};
     }
-    if (groups_.size() < 2) return false;
-    bool unknown_left = false;
-    if (try_groups(groups_, best_gain_, best_.set, unknown_left)) {
-        take({}, slot, 0, 0, unknown_left);
-        for (const CategoryGroup &group : groups_) {
-            if (TableTree::is_in(best_.set, group.bin)) best_.left = best_.left + group.sum;
-        }
-    }
-    return true;
+    CategorySplit split;
+    if (!try_groups(groups_, best_gain_, split)) return;
+    take(split.left, slot, 0, 0, split.unknown_left);
+    best_.set = split.set;
 }
 
 std::uint32_t SubtreeGrower::carry_out(const Node &node, std::uint32_t left) {
-    const std::size_t n_slots = sample_.n_slots();
-    const bool is_category = sample_.column(best_.slot).kind == FeatureKind::categorical;
-    const std::uint8_t *const rank = ranks(best_.slot);
-    std::uint8_t *const by_target = order(n_slots) + node.begin;
+    const bool is_category = this->is_category(best_.slot);
+    const std::uint8_t *const by_feature = order(best_.slot) + node.begin;
     const std::size_t n = node.end - node.begin;
+    const auto n_left = static_cast<std::size_t>(best_.left.count);
     double limit;
     if (is_category) {
         limit = static_cast<double>(tree_.sets_.size());
         tree_.sets_.push_back(best_.set);
-        for (std::size_t i = 0; i < n; ++i) goes_left_[by_target[i]] = TableTree::is_in(best_.set, rank[by_target[i]]);
+        const std::uint8_t *const bin = ranks(best_.slot);
+        for (std::size_t i = 0; i < n; ++i) {
+            goes_left_[by_feature[i]] = TableTree::is_in(best_.set, bin[by_feature[i]]) ? 255 : 0;
+        }
     } else {
         limit = std::numeric_limits<double>::infinity();
         if (!best_.all_known_left) remember_threshold(node.node);
-        const std::uint8_t low = best_.all_known_left ? missing_rank - 1 : rank[best_.low];
-        const std::uint8_t missing_left = best_.missing_left;
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::uint8_t row = by_target[i], at = rank[row];
-            goes_left_[row] = static_cast<std::uint8_t>((at <= low) | ((at == missing_rank) & missing_left));
-        }
+        const bool has_missing_left = best_.n_known < n && best_.missing_left;
+        const std::size_t n_known_left = has_missing_left ? n_left - (n - best_.n_known) : n_left;
+        for (std::size_t i = 0; i < n_known_left; ++i) goes_left_[by_feature[i]] = 255;
+        for (std::size_t i = n_known_left; i < best_.n_known; ++i) goes_left_[by_feature[i]] = 0;
+        for (std::size_t i = best_.n_known; i < n; ++i) goes_left_[by_feature[i]] = best_.missing_left ? 255 : 0;
     }
     tree_.nodes_[node.node] = {limit, left, sample_.feature(best_.slot), best_.missing_left, is_category};
-    const auto n_left = static_cast<std::uint32_t>(best_.left.count);
-    part(by_target, n);
-    // Leaves need no orders.
-    if (std::max<std::size_t>(n_left, n - n_left) >= 2 * min_samples_leaf_) {
-        for (std::size_t slot = 0; slot < n_slots; ++slot) part(order(slot) + node.begin, n);
-    }
-    return n_left;
+    // Leaves need no orders but that of the target.
+    const bool is_last = std::max(n_left, n - n_left) < 2 * min_samples_leaf_;
+    kernel_.part_orders(by_target() + node.begin, is_last ? 1 : sample_.n_slots() + 1, n, n_left, goes_left_.data());
+    return static_cast<std::uint32_t>(n_left);
 }
 
 /// The values are far away in memory. They are fetched while the tree goes on growing.
@@ -229,30 +269,16 @@ void SubtreeGrower::remember_threshold(std::uint32_t node) {
     const std::uint32_t high = sample_.row(positions_[base_ + best_.high]);
     __builtin_prefetch(values.data + low * values.stride);
     __builtin_prefetch(values.data + high * values.stride);
-    cuts_.push_back({node, low, high});
+    thresholds_.push_back({node, low, high});
 }
 
 void SubtreeGrower::set_thresholds() {
-    for (const Cut &cut : cuts_) {
-        TableTree::Node &node = tree_.nodes_[cut.node];
+    for (const Threshold &each : thresholds_) {
+        TableTree::Node &node = tree_.nodes_[each.node];
         const Strided &values = sample_.table().column(node.feature).values;
-        node.threshold = threshold_between(values[cut.low], values[cut.high]);
+        node.threshold = threshold_between(values[each.low], values[each.high]);
     }
-    cuts_.clear();
-}
-
-/// Rows that go left first, the others after them; otherwise as they were.
-void SubtreeGrower::part(std::uint8_t *order, std::size_t n) const {
-    std::array<std::uint8_t, max_rows> right;
-    std::size_t n_left = 0, n_right = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::uint8_t row = order[i], is_left = goes_left_[row];
-        order[n_left] = row;
-        right[n_right] = row;
-        n_left += is_left;
-        n_right += is_left ^ 1;
-    }
-    std::copy_n(right.data(), n_right, order + n_left);
+    thresholds_.clear();
 }
 
 }  // namespace paribus

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "common/random.hpp"
+#include "kernels/kernel.hpp"
+#include "kernels/split_scan.hpp"
+#include "kernels/subtree_orders.hpp"
 #include "surprise/split_search.hpp"
 #include "surprise/tree_sample.hpp"
 
@@ -47,7 +50,7 @@ private:
 /// the orders over to both sides. Rows have numbers of 8 bits in their subtree.
 class SubtreeGrower {
 public:
-    static constexpr std::size_t max_rows = 192;
+    static constexpr std::size_t max_rows = SubtreeOrders::max_rows;
 
     /// A node that no split of the upper part divides, with its rows: a subtree, or a leaf of any size.
     struct Root {
@@ -79,6 +82,8 @@ private:
         std::size_t slot;
         /// Of numbers: the last row that goes left, and the first that goes right, unless all that are known go left.
         std::uint8_t low, high;
+        /// Of numbers: how many rows have one.
+        std::size_t n_known;
         bool all_known_left, missing_left;
         Sum left;
         TableTree::BinSet set;
@@ -87,17 +92,27 @@ private:
     void sort_roots();
     void grow(const Root &root, std::size_t place);
     bool find_split(const Node &node);
-    bool try_numbers(const Node &node, std::size_t slot);
-    bool try_categories(const Node &node, std::size_t slot);
+    /// Whether the rows of a node differ.
+    bool varies(const Node &node, std::size_t slot) const;
+    bool has_missing(const Node &node, std::size_t slot) const;
+    /// Tries up to `OrderScan::width` features, one after the other.
+    void try_slots(const Node &node, const std::uint16_t *slots, std::size_t n_slots);
+    /// Tries a feature of which the best split is known.
+    void try_cut(const Node &node, std::size_t slot, const Cut &cut);
+    void try_numbers(const Node &node, std::size_t slot);
+    void try_categories(const Node &node, std::size_t slot);
     void take(const Sum &left, std::size_t slot, std::uint8_t low, std::uint8_t high, bool missing_left);
     /// Writes the split into the tree. Returns how many rows go left.
     std::uint32_t carry_out(const Node &node, std::uint32_t left);
     void remember_threshold(std::uint32_t node);
     void set_thresholds();
-    void part(std::uint8_t *order, std::size_t n) const;
 
-    std::uint8_t *order(std::size_t slot) { return orders_.data() + slot * sample_.size() + base_; }
+    bool is_category(std::size_t slot) const { return sample_.column(slot).kind == FeatureKind::categorical; }
+    std::uint8_t traits(std::size_t slot) const { return traits_[slot * roots_.size() + root_]; }
     const std::uint8_t *ranks(std::size_t slot) const { return ranks_.data() + slot * sample_.size() + base_; }
+    std::uint8_t *by_target() { return orders_.data(); }
+    std::uint8_t *order(std::size_t slot) { return orders_.data() + (slot + 1) * SubtreeOrders::stride; }
+    const std::uint8_t *order(std::size_t slot) const { return orders_.data() + (slot + 1) * SubtreeOrders::stride; }
 
     TableTree &tree_;
     const TreeSample &sample_;
@@ -105,28 +120,36 @@ private:
     FeatureDraw &draw_;
     const std::vector<Root> &roots_;
     const std::vector<std::uint32_t> &positions_;
-    /// [slot][place among `positions`]: the rows of each root in the order of a feature, missing ones last. Last of
-    /// all, in the order of the target.
-    std::vector<std::uint8_t> orders_;
-    /// [slot][place among `positions`]: the rank of each row's value in its root; the bin of a category.
+    /// [the target, and then each slot][place among `positions`]: the rows of each root in order, missing ones last.
+    std::vector<std::uint8_t> dealt_;
+    /// [slot][place among `positions`]: the rank of each row's value in its root, or the bin of a category. Of no
+    /// meaning if no value is missing, and all are different.
     std::vector<std::uint8_t> ranks_;
-    /// [slot][root]: whether any value is missing.
-    std::vector<std::uint8_t> has_missing_;
+    /// [slot][root]: what there is among its values.
+    enum Trait : std::uint8_t { missing_values = 1, equal_values = 2 };
+    std::vector<std::uint8_t> traits_;
 
     /// Nodes whose thresholds lie between the values of two rows.
-    struct Cut {
+    struct Threshold {
         std::uint32_t node, low, high;
     };
-    std::vector<Cut> cuts_;
+    std::vector<Threshold> thresholds_;
 
     // The subtree in question.
     std::size_t base_ = 0, root_ = 0;
     std::array<std::int32_t, max_rows> targets_;
-    std::array<std::uint8_t, max_rows> goes_left_;
+    /// [the target, and then each slot][row of `SubtreeOrders::stride`]
+    std::vector<std::uint8_t> orders_;
+    std::array<std::uint8_t, max_rows> goes_left_ = {};
     BestGain best_gain_;
     Best best_ = {};
-    std::vector<CategoryGroup> groups_;
     std::vector<Node> todo_;
+
+    // Kept from node to node for their memory.
+    const Kernel &kernel_ = kernel();
+    std::vector<std::uint16_t> tried_;
+    std::vector<CategoryGroup> groups_;
+    OrderScan scan_ = {};
 };
 
 }  // namespace paribus

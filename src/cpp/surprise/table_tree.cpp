@@ -146,12 +146,10 @@ private:
             if (sum.count > 0) groups_.push_back({static_cast<std::uint8_t>(bin), sum, 0.0});
         }
         if (groups_.size() < 2) return false;
-        bool unknown_left = false;
-        if (try_groups(groups_, best_gain_, best_.set, unknown_left)) {
-            take({}, slot, 0, 0, unknown_left);
-            for (const CategoryGroup &group : groups_) {
-                if (TableTree::is_in(best_.set, group.bin)) best_.left = best_.left + group.sum;
-            }
+        CategorySplit split;
+        if (try_groups(groups_, best_gain_, split)) {
+            take(split.left, slot, 0, 0, split.unknown_left);
+            best_.set = split.set;
         }
         return true;
     }
