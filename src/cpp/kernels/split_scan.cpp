@@ -95,7 +95,7 @@ void find_order_cuts(OrderScan &scan, Cut *cuts) {
         for (std::size_t i = first; i < last; ++i) {
             const auto place = static_cast<std::size_t>(highest.place[i - first]);
             cuts[i] = {highest.first[i - first], highest.second[i - first], place,
-                       sums[place * n_doubles + (i - first)] - whole_digits};
+                       sums[place * n_doubles + (i - first)] - whole_digits, static_cast<std::int64_t>(place + 1)};
         }
     }
 }
@@ -135,7 +135,8 @@ Cut find_bin_cut(const BinScan &scan) {
     }
     std::int64_t any = 0;
     for (std::size_t i = 0; i < n_doubles; ++i) any |= is_any[i];
-    if (any == 0) return {-1.0, -1.0, 0, 0};
+    Cut best = {-1.0, -1.0, 0, 0, 0};
+    if (any == 0) return best;
     Highest highest;
     for (std::size_t bin = 0; bin < n_bins; bin += n_doubles) {
         Doubles square, product;
@@ -143,7 +144,6 @@ Cut find_bin_cut(const BinScan &scan) {
         __builtin_memcpy(&product, products + bin, sizeof product);
         highest.see(square / product, static_cast<std::int64_t>(bin));
     }
-    Cut best = {-1.0, -1.0, 0, 0};
     for (std::size_t i = 0; i < n_doubles; ++i) {
         const double lower = highest.first[i] > best.gain ? best.gain : highest.first[i];
         best.next_gain = lower > best.next_gain ? lower : best.next_gain;
@@ -153,6 +153,7 @@ Cut find_bin_cut(const BinScan &scan) {
             best.place = static_cast<std::size_t>(highest.place[i]) + i;
         }
     }
+    best.n_left = static_cast<std::int64_t>(sums[best.place] & count_mask);
     best.left = static_cast<std::int64_t>(sum_of_targets(sums[best.place], sums[best.place] & count_mask));
     return best;
 }

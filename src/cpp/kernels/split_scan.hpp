@@ -11,10 +11,10 @@ struct Cut {
     double gain;
     /// The same of the second best.
     double next_gain;
-    /// How far the left side reaches.
+    /// The last place on the left.
     std::size_t place;
-    /// The sum of the targets on the left.
-    std::int64_t left;
+    /// The sum of the targets on the left, and how many there are.
+    std::int64_t left, n_left;
 };
 
 /// The rows of a small node in the orders of several features.

@@ -173,7 +173,7 @@ void SubtreeGrower::try_cut(const Node &node, std::size_t slot, const Cut &cut) 
         try_numbers(node, slot);
         return;
     }
-    const Sum left = {cut.left, static_cast<std::int64_t>(cut.place + 1)};
+    const Sum left = {cut.left, cut.n_left};
     if (!best_gain_.improves(left)) return;
     const std::uint8_t *const at = order(slot) + node.begin + cut.place;
     best_.n_known = scan_.n_rows;
