@@ -125,13 +125,18 @@ Cut find_bin_cut(const BinScan &scan) {
         left -= whole_base;
         const Doubles n_right = n_rows - n_left, excess = left - n_left * scan.mean;
         const Doubles square = excess * excess, product = n_left * n_right;
-        const Longs counts_at_all = (n_left >= smallest) & (n_right >= smallest) & (cells != 0);
+        // Compared as numbers, for which every processor has an operation.
+        const UnsignedLongs own_digits = (cells & count_mask) + std::uint64_t{whole_digits};
+        Doubles own;
+        __builtin_memcpy(&own, &own_digits, sizeof own);
+        const Longs counts_at_all = (n_left >= smallest) & (n_right >= smallest) & (own > whole_base);
         const Longs may_win = counts_at_all & (square >= scan.least_gain * product);
         is_any |= may_win;
-        const Doubles none = Doubles{} - 1.0;
-        const Doubles kept = may_win ? square : none, kept_product = may_win ? product : Doubles{} + 1.0;
+        Longs kept;
+        __builtin_memcpy(&kept, &square, sizeof kept);
+        kept &= may_win;
         __builtin_memcpy(squares + bin, &kept, sizeof kept);
-        __builtin_memcpy(products + bin, &kept_product, sizeof kept_product);
+        __builtin_memcpy(products + bin, &product, sizeof product);
     }
     std::int64_t any = 0;
     for (std::size_t i = 0; i < n_doubles; ++i) any |= is_any[i];
@@ -142,6 +147,7 @@ Cut find_bin_cut(const BinScan &scan) {
         Doubles square, product;
         __builtin_memcpy(&square, squares + bin, sizeof square);
         __builtin_memcpy(&product, products + bin, sizeof product);
+        // 0, or no number, where there is no split.
         highest.see(square / product, static_cast<std::int64_t>(bin));
     }
     for (std::size_t i = 0; i < n_doubles; ++i) {
