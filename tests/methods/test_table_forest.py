@@ -197,6 +197,45 @@ def test_every_build_gives_the_same_bits() -> None:
         _core.use_kernel(before)
 
 
+@pytest.mark.parametrize(("n_values", "max_features"), [(None, 3), (None, 1), (40, 4), (6, 1)])
+@pytest.mark.parametrize("n_levels", [None, 5])
+def test_every_build_grows_the_same_forest(n_values: int | None, max_features: int, n_levels: int | None) -> None:
+    """Tests that the bytes of forests do not depend on the processor's vectors: with gaps, categories, equal values and
+    equal gains, and nodes that inherit their counts or not."""
+    columns, categorical, target = make_table(9, 3000, n_values)
+    if n_levels is not None:
+        target = np.floor(target * n_levels / (target.max() + 1))
+    before, grown = _core.kernel(), []
+    try:
+        for name in _core.kernels():
+            _core.use_kernel(name)
+            forest = make_forest(columns, categorical, target, max_features=max_features, n_pairs=2)
+            grown.append(np.asarray(forest.packed()).tobytes())
+    finally:
+        _core.use_kernel(before)
+    assert len(set(grown)) == 1
+
+
+@pytest.mark.parametrize("n_features", [4, 10])
+def test_subtrees_and_counts_find_the_best_splits(n_features: int) -> None:
+    """Tests a tree of large and small nodes with more features than are looked at side by side, against the oracle;
+    the values have bins of their own."""
+    random = np.random.default_rng(n_features)
+    n_rows = 700
+    columns = random.integers(30, size=(n_features, n_rows)).astype(float)
+    columns[1, random.random(n_rows) < 0.2] = np.nan
+    target = random.permutation(n_rows) + random.integers(2**20, size=n_rows) / 2.0**21
+    target += np.where(columns[0] > 20, n_rows, 0.0) + np.where(columns[2] > 5, n_rows / 3, 0.0)
+    categorical = np.zeros(n_features, dtype=np.uint8)
+    forest = make_forest(columns, categorical, target, n_pairs=1, min_samples_leaf=12)
+    rows = np.ascontiguousarray(columns.T)
+    found = weights_of(forest, rows, np.full(n_rows, -1))
+    sample = np.flatnonzero(found.any(axis=0)).tolist()
+    tree = oracle.grow(sample, columns, categorical, target, 12)
+    for row, weights in zip(rows, found, strict=True):
+        assert np.flatnonzero(weights).tolist() == oracle.find(tree, row)
+
+
 @given(away=st.floats(0.0, 1e14))
 def test_far_is_far_to_any_distance(away: float) -> None:
     """Tests that single precision is left where it would end: the density is right however small it is."""

@@ -33,7 +33,6 @@ void BinCounts::release(Place place) {
 }
 
 const std::uint64_t *BinCounts::cells(const std::uint32_t *positions, std::size_t n, std::size_t slot) {
-    pack(positions, n, false);
     std::fill(one_.begin(), one_.end(), 0);
     add<1>(one_.data(), positions, n, slot);
     return one_.data();

@@ -8,11 +8,11 @@
 
 namespace paribus {
 
-/// The rows of large nodes, counted into the bins of every feature: how many there are, and the sum of their targets, in
-/// one number.
+/// The rows of large nodes, counted into the bins of every feature: how many there are, and the sum of their targets,
+/// in one number.
 ///
-/// If most features are tried by a split, only the smaller one of two children is counted. What is left in the counts of
-/// their parent are then those of the larger one.
+/// If most features are tried by a split, only the smaller one of two children is counted. What is left in the counts
+/// of their parent are then those of the larger one.
 class BinCounts {
 public:
     /// Nodes that have counts, known by a number; or one that has none.
@@ -40,8 +40,10 @@ public:
     /// The counts of one feature.
     const std::uint64_t *cells(Place place, std::size_t slot) const { return all_[place].data() + slot * n_bins; }
 
-    /// Counts the rows at some positions by one feature. The counts are valid until the next call.
+    /// Counts the rows at some positions by one feature; `prepare` must have been called for them. The counts are valid
+    /// until the next call.
     const std::uint64_t *cells(const std::uint32_t *positions, std::size_t n, std::size_t slot);
+    void prepare(const std::uint32_t *positions, std::size_t n) { pack(positions, n, false); }
 
     static Sum unpacked(std::uint64_t cell) {
         const auto n = static_cast<std::int64_t>(cell & ((std::uint64_t{1} << BinScan::count_bits) - 1));

@@ -74,6 +74,9 @@ bool TreeGrower::find_split(const Node &node) {
     };
     if (std::all_of(positions_.begin() + root.begin, positions_.begin() + root.end, is_first)) return false;
     best_gain_ = BestGain(root.whole, parameters_.min_samples_leaf);
+    if (node.counts == BinCounts::none && root.whole.count <= BinCounts::max_rows) {
+        counts_.prepare(positions_.data() + root.begin, root.end - root.begin);
+    }
     draw_(root.key, [&](std::size_t slot) { return try_slot(node, slot); });
     return best_gain_.found();
 }
@@ -83,9 +86,8 @@ bool TreeGrower::try_slot(const Node &node, std::size_t slot) {
     const bool is_category = sample_.column(slot).kind == FeatureKind::categorical;
     if (root.whole.count <= BinCounts::max_rows) {
         const std::uint64_t *const cells =
-            node.counts != BinCounts::none
-                ? counts_.cells(node.counts, slot)
-                : counts_.cells(positions_.data() + root.begin, root.end - root.begin, slot);
+            node.counts != BinCounts::none ? counts_.cells(node.counts, slot)
+                                           : counts_.cells(positions_.data() + root.begin, root.end - root.begin, slot);
         if (!is_category && cells[FeatureTable::missing_bin] == 0) return try_bins(cells, slot);
         std::transform(cells, cells + sums_.size(), sums_.begin(), BinCounts::unpacked);
     } else {
@@ -107,9 +109,9 @@ bool TreeGrower::try_bins(const std::uint64_t *cells, std::size_t slot) {
         return std::find_if(from, end, [](std::uint64_t cell) { return cell != 0; });
     };
     if (BinCounts::unpacked(*next_bin(cells)).count == whole.count) return false;
-    const Cut cut = kernel_.find_bin_cut({cells, n_bins, whole.count,
-                                          static_cast<std::int64_t>(parameters_.min_samples_leaf), best_gain_.mean(),
-                                          best_gain_.bar()});
+    const Cut cut =
+        kernel_.find_bin_cut({cells, n_bins, whole.count, static_cast<std::int64_t>(parameters_.min_samples_leaf),
+                              best_gain_.mean(), best_gain_.bar()});
     if (cut.gain < 0.0) return true;
     if (!is_alone(cut)) {
         std::transform(cells, cells + sums_.size(), sums_.begin(), BinCounts::unpacked);
