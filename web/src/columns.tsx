@@ -166,7 +166,7 @@ export function Columns() {
         </div>
         {now.advice?.alarms.map((alarm) => (
           <p key={alarm} class="note">
-            <b>Beware:</b> {alarm}.
+            <b>Warning:</b> {alarm}.
           </p>
         ))}
         {now.notes.map((note) => (
