@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pandas as pd
 import pytest
 
 from paribus import ConditionalSurprise
-from paribus.explain.groups import chance, tie_chance
+from paribus.explain.chance import chance, ordinary_share, tie_chance
+from paribus.explain.groups import find_groups
 from tests.support.detectors import DetectorClass, for_both, quick
 
 N = 2_000
@@ -77,6 +79,71 @@ def test_none_are_invented_on_clean_data(seed: int) -> None:
     assert detector.groups() == []
 
 
+def corner(kind: str, seed: int, n: int = N) -> dict[str, Any]:
+    """A clean table in which the p-values of some corner of the context are too small."""
+    random = np.random.default_rng(seed)
+    age, noise = random.normal(size=n), random.normal(size=(3, n))
+    size = {"steep": np.exp(1.5 * age), "long tail": random.standard_t(2, n)}.get(kind, age)
+    x = {
+        "steep": size * (1 + 0.05 * noise[0]),
+        "long tail": 5 * size + noise[0],
+        "uneven noise": age + np.exp(1.5 * age) * noise[0],
+        "two branches": np.where(random.random(n) < 0.5, 3 * age, 5 - 3 * age) + 0.3 * noise[0],
+    }[kind]
+    site = random.choice(np.array(["north", "south"], dtype=object), n)
+    return {"age": size if kind == "long tail" else age, "site": site, "x": x, "y": noise[1], "count": noise[2]}
+
+
+@pytest.mark.parametrize("kind", ["steep", "long tail", "uneven noise", "two branches"])
+def test_none_are_invented_in_the_corners_of_clean_data(kind: str) -> None:
+    """Tests that no cause is named where p-values are too small: at the ends of columns, and where values scatter."""
+    detector = fit(corner(kind, 0, 4_000), false_alarms=0.01, n_trees=64 if kind == "two branches" else 16)
+    assert (detector.labels_ == -1).sum() >= 30
+    assert detector.groups() == []
+
+
+def test_a_cause_is_found_beside_a_corner() -> None:
+    """Tests that rows that chance explains, as they lie where the behavior rises steeply, do not hide a cause."""
+    table = corner("steep", 0, 6_000)
+    random = np.random.default_rng(1)
+    planted = random.permutation(np.flatnonzero((table["site"] == "north") & (np.abs(table["age"]) < 1)))[:16]
+    table["x"][planted] += random.uniform(10, 14, 16)
+    (group,) = fit(table, false_alarms=0.01, n_trees=16).groups()
+    assert (group.column, group.direction) == ("x", "above")
+    assert len(set(group.positions) & set(planted)) >= 13
+    assert group.size <= 18
+
+
+def test_missing_values_and_categories_are_groups() -> None:
+    """Tests that the rule names what is missing or which category is wrong, and that it marks the group as known."""
+    random = np.random.default_rng(0)
+    n = 3_000
+    age = random.uniform(0, 10, n)
+    table: dict[str, Any] = {"age": age, "w": random.normal(size=n), "v": random.normal(size=n) + age}
+    table["state"] = np.where(age > 5, "old", "young").astype(object)
+    wrong = np.flatnonzero((age > 7) & (age < 9))[:5]
+    table["state"][wrong] = "young"
+    # Values are missing where age is below 5, and only there; but in five rows they are.
+    table["v"][age < 5] = np.nan
+    gone = np.flatnonzero((age > 5.5) & (age < 6.5))[:5]
+    table["v"][gone] = np.nan
+    detector = ConditionalSurprise(["age"], ["w", "v", "state"], n_trees=16, false_alarms=0.01, missing=True).fit(table)
+    results = detector.results()
+    # Five rows like these are hardly more than chance: that they are is not what is tested here.
+    findings = [replace(each, p_value=each.p_value**3) for each in results.findings]
+    found = {group.known_rule.split(" and ")[0]: group for group in find_groups(findings, results.grouped_table)}
+    missing, young = found["v is missing"], found["state = young"]
+    assert missing.column == "v"
+    assert "v is missing where it is usually present" in missing.rule
+    assert "state is young where old is usual" in young.rule
+    assert set(young.positions) <= set(wrong)
+    assert set(missing.positions) == set(gone)
+    assert young.to_dict()["value"] == "young"
+    assert "rows where it is missing" in str(missing)
+    known = detector.results(known=[{"rule": missing.known_rule, "status": "known cause"}])
+    assert set(gone) <= set(np.flatnonzero(known.marks.is_known))
+
+
 def test_groups_are_the_same_each_time_and_in_any_order() -> None:
     """Tests that nothing is random, and that the order of the rows decides nothing but the positions."""
     table = clean_table()
@@ -132,6 +199,11 @@ def test_chance_counts_rows_and_tries() -> None:
     assert chance(strange, 1_000, 1) < 1e-4
     assert chance(strange, 1_000_000, 1) == 1.0
     assert chance(strange, 1_000, 1) < chance(strange, 1_000, 100)
+    everywhere = [np.zeros(900, dtype=np.int32)]
+    for power, at_least in ((1, 1e-3), (2, 2e-2)):
+        share = ordinary_share(np.linspace(0, 1, 900) ** power, np.ones(900), everywhere)
+        assert at_least <= share(1e-3) < 2 * at_least
+        assert chance(strange, 1_000, 1, share) >= chance(strange, 1_000, 1)
     column = np.arange(100.0)
     assert tie_chance(np.append(column, [500.0] * 5), 500.0, 8) < 1e-4
     assert tie_chance(np.append(column, [99.0] * 5), 99.0, 8) == 1.0

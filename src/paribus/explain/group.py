@@ -11,7 +11,8 @@ import numpy as np
 from paribus._common.arrays import Floats, Positions
 from paribus._common.text import counted, expected_text, listed, plain
 from paribus.explain.context import ContextColumn
-from paribus.tables.column_format import ColumnFormat
+from paribus.explain.rules import cell_text
+from paribus.tables.column_format import PRESENCE, CodedFormat, ColumnFormat
 
 # The maximum number of contextual columns that a rule names as irrelevant.
 MAX_NAMED = 5
@@ -58,7 +59,7 @@ class Circumstance:
     @property
     def _exact_ends(self) -> list[str]:
         decoded = [self.column.format.decoded(self.column.decode_one(end)) for end in (self.low, self.high)]
-        return [number_text(end) if isinstance(end, float) else str(end) for end in decoded]
+        return [number_text(end) if isinstance(end, float) else cell_text(end) for end in decoded]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +74,16 @@ class AnomalyGroup:
     column: str
     """The behavioral column that is off."""
     direction: Direction
-    """How it is off: "equal" to one value, "above" or "below" what is usual, or "odd" given the other values."""
+    """How it is off.
+
+    "equal" to one value or category, "above" or "below" what is usual, or "odd" given the other values.
+    """
     low: float
-    """The lowest value of the group in this column."""
+    """The lowest value of the group in this column; of categories, the code."""
     high: float
-    """The highest value of the group in this column."""
+    """The highest value of the group in this column; of categories, the code."""
     value: float
-    """The value of the example in this column."""
+    """The value of the example in this column; of categories, the code."""
     usual_low: float
     """The lower end of the usual range of the example; for one value of many rows, the median over these."""
     usual_high: float
@@ -113,6 +117,8 @@ class AnomalyGroup:
     has_time: bool
     """Whether `first` and `last` are times."""
     _format: ColumnFormat = field(repr=False)
+    _usual_category: str = field(repr=False)
+    """The most common category where the example is; empty if the column is numeric."""
     _context: Sequence[str] = field(repr=False)
     """The names of all contextual features."""
     _time: ColumnFormat | None = field(repr=False)
@@ -147,6 +153,10 @@ class AnomalyGroup:
         title = self._format.title
         if self.direction == "odd":
             return f"{title} does not go with the other values"
+        if self._is_about_presence:
+            return f"{title} is {self._format(self.value)} where it is usually {self._usual_category}"
+        if self._is_category:
+            return f"{title} is {self._format(self.value)} where {self._usual_category} is usual"
         write = self._format.telling_apart(self.value, self.usual_low, self.usual_high)
         usual_low, usual_high = write(self.usual_low), write(self.usual_high)
         usual = usual_low if self.usual_low == self.usual_high else f"{usual_low} to {usual_high}"
@@ -156,12 +166,26 @@ class AnomalyGroup:
         return f"{title} is {self.direction} what is usual, such as {fact}"
 
     @property
+    def _is_category(self) -> bool:
+        return isinstance(self._format, CodedFormat)
+
+    @property
+    def _is_about_presence(self) -> bool:
+        """Whether what is off is that a value is missing, or that it is present."""
+        return isinstance(self._format, CodedFormat) and self._format.categories == PRESENCE
+
+    @property
     def known_rule(self) -> str:
         """The rule in the form of `known` files, to mark the group as known."""
         name = quoted(self.column)
-        first = f"{name} = {number_text(self.low)}" if self.direction == "equal" else f"{name} is unusual"
-        if self.direction in ("above", "below"):
-            first = f"{name} is {self.direction} usual"
+        if self._is_about_presence:
+            first = f"{name} is {self._format(self.value)}"
+        elif isinstance(self._format, CodedFormat) and self.value < len(self._format.categories):
+            first = f"{name} = {quoted(cell_text(self._format.categories[int(self.value)]))}"
+        elif self.direction == "equal" and not self._is_category:
+            first = f"{name} = {number_text(self.low)}"
+        else:
+            first = f"{name} is {f'{self.direction} usual' if self.direction in ('above', 'below') else 'unusual'}"
         return " and ".join([first, *(each.rule for each in self.circumstances)])
 
     @property
@@ -169,11 +193,9 @@ class AnomalyGroup:
         """How well the rule fits, in words."""
         n, there = self.n_matching, " there" if self.circumstances else ""
         if self.direction == "equal":
-            return (
-                f"all rows with this value{there} are flagged"
-                if n == self.size
-                else (f"{self.size:,} of the {n:,} rows with this value{there} are flagged")
-            )
+            which = f"where it is {self._format(self.value)}" if self._is_about_presence else "with this value"
+            how_many = "all" if n == self.size else f"{self.size:,} of the {n:,}"
+            return f"{how_many} rows {which}{there} are flagged"
         words = f"all flagged rows{there} are like this"
         return words if n == self.size else f"{self.size:,} of the {n:,} flagged rows{there} are like this"
 
@@ -228,11 +250,11 @@ class AnomalyGroup:
             "size": self.size,
             "column": self.column,
             "direction": self.direction,
-            "low": self.low,
-            "high": self.high,
-            "value": self.value,
-            "usual_low": self.usual_low,
-            "usual_high": self.usual_high,
+            "low": None if self._is_category else self.low,
+            "high": None if self._is_category else self.high,
+            "value": self._format(self.value) if self._is_category else self.value,
+            "usual_low": None if self._is_category else self.usual_low,
+            "usual_high": None if self._is_category else self.usual_high,
             "fit": self.fit,
             "coverage": self.coverage,
             "expected": self.expected,
@@ -255,7 +277,7 @@ def quoted(name: str) -> str:
     return name if name and is_word else '"' + name.replace('"', '""') + '"'
 
 
-KEYWORDS = frozenset({"and", "is", "in", "between", "missing", "above", "below", "usual", "unusual"})
+KEYWORDS = frozenset({"and", "is", "in", "between", "missing", "present", "above", "below", "usual", "unusual"})
 """Words with a meaning in rules."""
 
 

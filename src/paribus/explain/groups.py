@@ -1,9 +1,10 @@
 """Finds groups of flagged rows with the same cause.
 
-Rows are off in the same way if the same column has the same value, or lies on the same side of its usual range. Among
-such rows, conditions on the context are searched for under which they are more frequent than elsewhere. A group is kept
-if chance does not explain its size, judged by the p-values of its rows and corrected for the number of rules tried;
-other rows stay without a group. Nothing is random, so the same rows give the same groups.
+Rows are off in the same way if the same column has the same value or category, or lies on the same side of its usual
+range. Among such rows, conditions on the context are searched for under which they are more frequent than elsewhere. A
+group is kept if chance does not explain its size, judged by the p-values of its rows and of all rows in the same
+circumstances, and corrected for the number of rules tried; other rows stay without a group. Nothing is random, so the
+same rows give the same groups.
 """
 
 from __future__ import annotations
@@ -11,38 +12,43 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
+from paribus._common.statistics import evenly
+from paribus.explain.chance import MIN_ROWS, chance, log_chance_of_share, ordinary_share, slices, tie_chance
 from paribus.explain.context import ContextColumn
 from paribus.explain.finding import Finding
 from paribus.explain.group import AnomalyGroup, Circumstance, Direction
 from paribus.tables.column_format import ColumnFormat
 
-# The minimum size of a group.
-MIN_ROWS = 3
 # The maximum probability by chance of a group, and of a condition.
 MAX_P = 0.001
 # Rows that share a value are a group if at least this share of all rows with the value is flagged for it, ...
 MIN_VALUE_SHARE = 0.5
 # ... and if the value is this many times as frequent among them as other values, or lies apart from all others.
 MIN_VALUE_EXCESS = 3.0
-# A value lies apart if its distance from all others is at least this many times the median distance between neighbors.
-MIN_GAP = 5.0
 # The maximum number of conditions on the context in a rule.
 MAX_CONDITIONS = 3
 # Quantiles of a numeric contextual feature between which conditions are tried.
 N_BINS = 16
 # Under a condition, the rows must be at least this many times as frequent as elsewhere.
 MIN_RISE = 2.0
+# Rows at the end of a column follow a trend if at least this share of the rows beyond them are as far off; ...
+MIN_TREND = 0.25
+# ... it is determined from this many rows at most.
+MAX_COMPARED = 100
 # Other columns that are off in at least this share of the rows are mentioned.
 MIN_ALSO = 0.8
 
 Flags = npt.NDArray[np.bool_]
-SIGNS: dict[int, Direction] = {1: "above", -1: "below", 0: "odd"}
+# How a value is off: on which side, or by being a rare category, from this number on.
+DIRECTIONS: dict[int, Direction] = {1: "above", -1: "below", 0: "odd"}
+AS_USUAL, FIRST_CATEGORY = 9, 10
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,8 @@ class GroupedTable:
     columns: Sequence[ContextColumn]
     names: Sequence[str]
     """The names of the behavioral features."""
+    sources: Sequence[str]
+    """The column of each behavioral feature; one that says whether a value is missing has the column of the value."""
     formats: Sequence[ColumnFormat]
     labels: npt.NDArray[Any] | None
     """The labels of the rows; None for their positions."""
@@ -87,19 +95,23 @@ class _Search:
         self._table = table
         self._findings = findings
         place = {name: number for number, name in enumerate(table.names)}
-        # [finding][feature]: 1 above, -1 below, 0 odd in another way; 9 as usual.
-        self._off = np.full((len(findings), len(table.names)), 9, dtype=np.int64)
+        # [finding][feature]: how it is off.
+        self._off = np.full((len(findings), len(table.names)), AS_USUAL, dtype=np.int64)
         self._usual = np.full((len(findings), len(table.names), 2), np.nan)
         for row, finding in enumerate(findings):
             for value in finding.values:
                 self._usual[row, place[value.name]] = value.lower, value.upper
                 if value.is_off:
-                    self._off[row, place[value.name]] = value.sign
+                    is_named = value.is_category and value.value >= 0
+                    self._off[row, place[value.name]] = FIRST_CATEGORY + int(value.value) if is_named else value.sign
         self._rows = np.array([finding.position for finding in findings], dtype=np.int64)
         self._p = np.array([finding.p_value for finding in findings])
         self._is_free = np.ones(len(findings), dtype=bool)
-        self._bins = [_bins(table.context[:, c], column) for c, column in enumerate(table.columns)]
-        self._n_conditions = sum(len(bins) for bins in self._bins)
+        self._bins = [_Bins.of(table.context[:, c], column) for c, column in enumerate(table.columns)]
+        self._n_conditions = sum(len(bins.conditions) for bins in self._bins)
+        self._slices = [
+            slices(table.context[:, c], is_category=column.codes is not None) for c, column in enumerate(table.columns)
+        ]
 
     def of_equal_values(self) -> list[AnomalyGroup]:
         """Groups of rows that have one and the same value where another one is usual."""
@@ -120,7 +132,8 @@ class _Search:
         for _, feature, sign, value, by_ties in sorted(candidates):
             has_value = self._table.behavior[self._rows, feature] == value
             members = np.flatnonzero(self._is_free & (self._off[:, feature] == sign) & has_value)
-            group = self._make(members, feature, "equal", (), len(candidates), min(1.0, len(candidates) * by_ties))
+            other_p_value = min(1.0, len(candidates) * by_ties)
+            group = self._make(members, feature, "equal", (), self._is_scored, len(candidates), other_p_value)
             if group is not None:
                 groups.append(group)
         return groups
@@ -128,65 +141,83 @@ class _Search:
     def of_directions(self) -> list[AnomalyGroup]:
         """Groups of rows in which a column is off in the same direction, each in its circumstances."""
         groups: list[AnomalyGroup] = []
-        ways = [(feature, sign) for feature in range(len(self._table.names)) for sign in SIGNS]
+        features, offs = np.nonzero(np.array([[(row == off).any() for off in self._ways] for row in self._off.T]))
+        # By way: the rows that are off in it.
+        ways = {(int(f), self._ways[o]): self._off[:, f] == self._ways[o] for f, o in zip(features, offs, strict=True)}
+        n_ways = len(ways)
+        # By way: the rows of the table among which causes are searched for.
+        left = dict.fromkeys(ways, self._is_scored)
         while ways:
-            counts = [int((self._is_free & (self._off[:, feature] == sign)).sum()) for feature, sign in ways]
-            most = int(np.argmax(counts))
-            feature, sign = ways[most]
-            members = np.flatnonzero(self._is_free & (self._off[:, feature] == sign))
-            conditions = self._circumstances(members) if counts[most] >= MIN_ROWS else ()
+            way = max(ways, key=lambda each: int((self._is_free & ways[each]).sum()))
+            members = np.flatnonzero(self._is_free & ways[way])
+            feature, off = way
+            conditions, is_inside = self._circumstances(members, left[way])
             inside = members[self._hold(conditions, self._rows[members])]
-            n_tries = len(ways) * max(1, self._n_conditions) ** len(conditions)
-            group = self._make(inside, feature, SIGNS[sign], conditions, n_tries)
+            n_tries = n_ways * max(1, self._n_conditions) ** len(conditions)
+            group = self._make(inside, feature, DIRECTIONS.get(off, "equal"), conditions, is_inside, n_tries)
             if group is not None:
                 groups.append(group)
-            if group is None or not conditions:
-                ways.pop(most)
+            if not conditions:
+                del ways[way]
+            elif group is None:
+                # Chance explains these rows. There may be a cause elsewhere.
+                ways[way][inside] = False
+                left[way] = left[way] & ~is_inside
         return groups
+
+    @cached_property
+    def _ways(self) -> list[int]:
+        """All ways to be off."""
+        return [off for off in np.unique(self._off).tolist() if off != AS_USUAL]
 
     def _count(self, rows: Flags) -> int:
         """The number of rows that these represent."""
         return round(float(self._table.weights[rows].sum()))
 
-    def _circumstances(self, members: Positions) -> tuple[Circumstance, ...]:
-        """Conditions under which the rows are far more frequent than elsewhere, the strongest first."""
-        from scipy.stats import binom
+    @cached_property
+    def _is_scored(self) -> Flags:
+        return ~np.isnan(self._table.p_values)
 
+    def _circumstances(self, members: Positions, is_left: Flags) -> tuple[tuple[Circumstance, ...], Flags]:
+        """Conditions under which the rows are far more frequent than elsewhere, the strongest first.
+
+        Their ends are those of the rows. The rows of the table among which these were found come with them: more rows
+        satisfy the conditions that were tried than those with tight ends.
+        """
         table = self._table
         chosen: list[Circumstance] = []
-        is_inside = ~np.isnan(table.p_values)
-        while len(chosen) < MAX_CONDITIONS:
+        is_inside = is_left
+        while len(chosen) < MAX_CONDITIONS and len(members) >= MIN_ROWS:
             n_inside, n_members = self._count(is_inside), len(members)
             best: tuple[float, int, Circumstance] | None = None
             for place, bins in enumerate(self._bins):
-                if any(each.column is table.columns[place] for each in chosen):
+                if any(each.column is table.columns[place] for each in chosen) or not bins.conditions:
                     continue
-                for condition in bins:
-                    k = int(condition.holds(table.context[self._rows[members], place]).sum())
-                    if k < MIN_ROWS or k == n_inside:
-                        continue
-                    n = self._count(condition.holds(table.context[:, place]) & is_inside)
-                    if n == n_inside or k / n < MIN_RISE * (n_members - k + 1) / max(n_inside - n, 1):
-                        continue
-                    # The log-probability of at least this many, if the rows were spread evenly.
-                    log_p = float(binom.logsf(k - 1, n_members, n / n_inside))
-                    if best is None or log_p < best[0]:
-                        best = log_p, place, condition
+                k, n = bins.count(self._rows[members]), bins.count(is_inside, table.weights[is_inside])
+                elsewhere = (n_members - k + 1) / np.maximum(n_inside - n, 1)
+                is_risen = (k >= MIN_ROWS) & (n < n_inside) & (k >= MIN_RISE * n * elsewhere)
+                # Those of at least this many, if the rows were spread evenly.
+                log_p = np.where(is_risen, log_chance_of_share(k, n_members, n / n_inside), 0.0)
+                lowest = int(np.argmin(log_p))
+                if best is None or log_p[lowest] < best[0]:
+                    best = float(log_p[lowest]), place, bins.conditions[lowest]
             if best is None or best[0] + np.log(max(1, self._n_conditions)) > np.log(MAX_P):
                 break
             _, place, condition = best
             members = members[condition.holds(table.context[self._rows[members], place])]
             chosen.append(_tightened(condition, table.context[self._rows[members], place]))
-            is_inside &= condition.holds(table.context[:, place])
-        return tuple(chosen)
+            is_inside = is_inside & condition.holds(table.context[:, place])
+        return tuple(chosen), is_inside
 
     def _hold(self, conditions: Sequence[Circumstance], rows: Positions | slice) -> Flags:
         context = self._table.context[rows]
         holds = np.ones(len(context), dtype=bool)
         for condition in conditions:
-            place = next(p for p, column in enumerate(self._table.columns) if column is condition.column)
-            holds &= condition.holds(context[:, place])
+            holds &= condition.holds(context[:, self._place(condition)])
         return holds
+
+    def _place(self, condition: Circumstance) -> int:
+        return next(p for p, column in enumerate(self._table.columns) if column is condition.column)
 
     def _make(
         self,
@@ -194,31 +225,41 @@ class _Search:
         feature: int,
         direction: Direction,
         conditions: tuple[Circumstance, ...],
+        is_inside: Flags,
         n_tries: int,
         other_p_value: float = 1.0,
     ) -> AnomalyGroup | None:
-        """The group of these rows, which are then taken; None if there are few, or no more than by chance."""
+        """The group of these rows, which are then taken; None if there are few, or no more than by chance.
+
+        `is_inside` are the rows of the table among which they were found.
+        """
         if len(members) < MIN_ROWS:
             return None
         table = self._table
-        is_inside = self._hold(conditions, slice(None)) & ~np.isnan(table.p_values)
         n_inside = self._count(is_inside)
-        p_value = min(chance(self._p[members], n_inside, n_tries), other_p_value)
-        if p_value > MAX_P:
+        is_other = is_inside.copy()
+        is_other[self._rows[members]] = False
+        slicings = [each[is_other] for each in self._slices]
+        share = ordinary_share(table.p_values[is_other], table.weights[is_other], slicings)
+        p_value = min(chance(self._p[members], n_inside, n_tries, share), other_p_value)
+        if p_value > MAX_P or self._is_trend(members, feature, direction, conditions):
             return None
         rows = self._rows[members]
         order = np.lexsort((rows, self._p[members]))
         values = table.behavior[rows, feature]
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         if direction == "equal":
-            n_matching = self._count(is_inside & (table.behavior[:, feature] == low))
+            is_there = self._hold(conditions, slice(None)) & self._is_scored
+            n_matching = self._count(is_there & (table.behavior[:, feature] == low))
         else:
             n_matching = int(self._hold(conditions, self._rows).sum())
         sign = self._off[members[0], feature]
         n_alike = int((self._off[:, feature] == sign).sum())
         example = members[order[:1]]
         shown = members if direction == "equal" else example
-        usual_low, usual_high = np.nanmedian(self._usual[shown, feature], axis=0)
+        leading = next(each for each in self._findings[example[0]].values if each.name == table.names[feature])
+        usual = self._usual[shown, feature]
+        usual_low, usual_high = (np.nan, np.nan) if np.isnan(usual).all() else np.nanmedian(usual, axis=0)
         times = None if table.times is None else table.times[rows]
         has_time = times is not None and not np.isnan(times).any()
         when = times if times is not None and has_time else rows
@@ -227,7 +268,7 @@ class _Search:
         self._is_free[members] = False
         return AnomalyGroup(
             number=0,
-            column=table.names[feature],
+            column=table.sources[feature],
             direction=direction,
             low=low,
             high=high,
@@ -240,88 +281,100 @@ class _Search:
             labels=tuple(table.label(int(row)) for row in rows[order]),
             n_matching=n_matching,
             coverage=len(members) / n_alike,
-            expected=float(n_inside * np.median(self._p[members])) if p_value < other_p_value else 0.0,
+            expected=n_inside * share(float(np.median(self._p[members]))) if p_value < other_p_value else 0.0,
             p_value=p_value,
             first=first,
             last=last,
             has_time=has_time,
             _format=table.formats[feature],
+            _usual_category=leading.range_text if leading.is_category else "",
             _context=tuple(column.name for column in table.columns),
             _time=table.time_format if has_time else None,
         )
+
+    def _is_trend(
+        self, members: Positions, feature: int, direction: Direction, conditions: Sequence[Circumstance]
+    ) -> bool:
+        """Whether rows at the end of a column are off because the behavior goes on rising or falling there.
+
+        They are compared with rows that are less extreme. If that is the reason, most rows beyond them are even
+        farther off.
+        """
+        if direction not in ("above", "below"):
+            return False
+        table = self._table
+        behavior = table.behavior[:, feature] * (1.0 if direction == "above" else -1.0)
+        rows = self._rows[evenly(members, MAX_COMPARED)]
+        for condition in conditions:
+            place = self._place(condition)
+            if condition.column.codes is not None or np.isnan(condition.low):
+                continue
+            is_there = self._hold([each for each in conditions if each is not condition], slice(None))
+            for values, end in ((table.context[:, place], condition.high), (-table.context[:, place], -condition.low)):
+                if (values > end).mean() > 1.0 / N_BINS:
+                    continue
+                shares = [
+                    float((behavior[beyond] >= behavior[row]).mean())
+                    for row in rows
+                    if (beyond := is_there & (values > values[row])).any()
+                ]
+                if shares and np.mean(shares) >= MIN_TREND:
+                    return True
+        return False
 
     def _also(self, members: Positions, feature: int) -> tuple[str, ...]:
         """Other columns that are off in most of the rows."""
         words = []
         for other, form in enumerate(self._table.formats):
-            for sign in (1, -1):
-                is_off = self._off[members, other] == sign
-                if other == feature or is_off.mean() < MIN_ALSO:
+            for off in self._ways:
+                is_off = self._off[members, other] == off
+                if off == 0 or other == feature or is_off.mean() < MIN_ALSO:
                     continue
                 values = self._table.behavior[self._rows[members[is_off]], other]
                 if (values == values[0]).all():
                     words.append(f"{form.title} is {form(values[0])}")
                 else:
-                    words.append(f"{form.title} is {SIGNS[sign]} what is usual")
+                    words.append(f"{form.title} is {DIRECTIONS[off]} what is usual")
         return tuple(words)
 
 
-def chance(p_values: Floats, n_rows: int, n_tries: int) -> float:
-    """The probability that as many of `n_rows` ordinary rows are as unusual, for the most significant quarters of them.
-
-    >>> chance(np.array([1e-9, 1e-8, 1e-7]), 1000, 1) < 1e-9, chance(np.array([9e-4, 8e-4, 7e-4]), 3000, 1)
-    (True, 1.0)
-    """
-    from scipy.stats import binom
-
-    ranked = np.sort(p_values)
-    numbers = sorted({-(-len(ranked) * quarter // 4) for quarter in (1, 2, 3, 4)})
-    lowest = min(float(binom.sf(number - 1, n_rows, ranked[number - 1])) for number in numbers)
-    return min(1.0, lowest * len(numbers) * n_tries)
-
-
-def tie_chance(column: Floats, value: float, n_rows: int, weights: Floats | None = None) -> float:
-    """The probability that as many of `n_rows` rows share a value by chance, if it lies apart from all others; else 1.
-
-    Values next to others, such as the highest counts, are frequent among flagged rows anyway. `weights` are the numbers
-    of rows that values represent.
-
-    >>> column = np.append(np.linspace(0, 1, 1000), [-99.0] * 4)
-    >>> tie_chance(column, -99.0, 6) < 1e-6, tie_chance(column, 1.0, 6)
-    (True, 1.0)
-    """
-    from scipy.stats import binom
-
-    is_there = ~np.isnan(column)
-    known, places = np.unique(column[is_there], return_inverse=True)
-    counts = np.bincount(places, None if weights is None else weights[is_there], minlength=len(known))
-    is_own = known == value
-    count, others = round(float(counts[is_own].sum())), known[~is_own]
-    if count < MIN_ROWS or len(others) < MIN_ROWS:
-        return 1.0
-    if np.abs(others - value).min() < MIN_GAP * np.median(np.diff(others)):
-        return 1.0
-    # Where none of n rows lies, it is improbable that more than 3 / n of all do.
-    tie = min(1.0, 3.0 / float(counts[~is_own].sum()))
-    return float(binom.sf(min(count, n_rows) - 2, max(n_rows - 1, 1), tie))
-
-
-def _bins(values: Floats, column: ContextColumn) -> list[Circumstance]:
+@dataclass(frozen=True)
+class _Bins:
     """The conditions on a column that are tried: each category, missing values, and intervals between quantiles."""
-    found = [Circumstance(column, np.nan, np.nan)] if np.isnan(values).any() else []
-    known = np.unique(values[~np.isnan(values)])
-    if column.codes is not None or len(known) <= N_BINS:
-        found += [Circumstance(column, float(value), float(value)) for value in known]
-    if column.codes is None and len(known) > 1:
+
+    conditions: list[Circumstance]
+    first: Positions
+    """The first bin of each condition."""
+    last: Positions
+    """The last bin of each condition."""
+    bins: npt.NDArray[np.int32] = field(repr=False)
+    """The bin of each row: bins are the edges of intervals and what lies between two of them, in turn."""
+
+    @classmethod
+    def of(cls, values: Floats, column: ContextColumn) -> _Bins:
+        """The bins of a column."""
         inner = values[~np.isnan(values)]
-        edges = known if len(known) <= N_BINS else np.unique(np.quantile(inner, np.linspace(0, 1, N_BINS + 1)))
-        found += [
-            Circumstance(column, float(low), float(high))
-            for place, low in enumerate(edges)
-            for high in edges[place + 1 :]
-            if (low, high) != (edges[0], edges[-1])
-        ]
-    return found
+        edges = known = np.unique(inner)
+        found: list[tuple[int, int]] = []
+        if column.codes is not None or len(known) <= N_BINS:
+            found = [(place, place) for place in range(len(known))]
+        else:
+            edges = np.unique(np.quantile(inner, np.linspace(0, 1, N_BINS + 1)))
+        if column.codes is None:
+            ends = range(len(edges))
+            found += [(low, high) for low in ends for high in ends[low + 1 :] if (low, high) != (0, len(edges) - 1)]
+        conditions = [Circumstance(column, float(edges[low]), float(edges[high])) for low, high in found]
+        bins = np.searchsorted(edges, values, "left") + np.searchsorted(edges, values, "right")
+        first, last = (np.array([2 * pair[end] + 1 for pair in found], dtype=np.int64) for end in (0, 1))
+        if len(inner) < len(values):
+            conditions.append(Circumstance(column, np.nan, np.nan))
+            first, last = np.append(first, 2 * len(edges)), np.append(last, 2 * len(edges))
+        return cls(conditions, first, last, bins.astype(np.int32))
+
+    def count(self, rows: Positions | Flags, weights: Floats | None = None) -> Floats:
+        """How many of some rows, or of what they represent, satisfy each condition."""
+        totals = np.cumsum(np.bincount(self.bins[rows], weights, minlength=int(self.last.max()) + 1))
+        return np.asarray(totals[self.last] - np.where(self.first > 0, totals[self.first - 1], 0.0), dtype=np.float64)
 
 
 def _tightened(condition: Circumstance, values: Floats) -> Circumstance:

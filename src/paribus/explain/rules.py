@@ -20,7 +20,8 @@ from paribus.tables.table import Table
 
 FORMS = (
     "column = value, column != value, column < value (or <=, >, >=), column between value and value, "
-    "column in (value, value), column is missing, column is unusual, column is above usual, column is below usual"
+    "column in (value, value), column is missing, column is present, "
+    "column is unusual, column is above usual, column is below usual"
 )
 MAX_LENGTH = 10_000  # characters
 _TOKEN = re.compile(r"""\s*(?:"((?:[^"]|"")*)"|(<=|>=|!=|[<>=(),])|([^\s"<>=!(),]+))""")
@@ -54,7 +55,7 @@ class Condition:
 
     column: str
     form: str
-    """A comparison, "between", "in", "missing", "unusual", "above" or "below"."""
+    """A comparison, "between", "in", "missing", "present", "unusual", "above" or "below"."""
     values: tuple[str, ...] = ()
 
     @property
@@ -65,15 +66,16 @@ class Condition:
     def holds(self, table: Table) -> Flags:
         """Whether each row of a table satisfies a condition on its values. A missing value satisfies no comparison."""
         position = table.find_column(self.column)
-        if self.form == "missing":
-            return np.array([is_missing(cell) for cell in table.cells(position)], dtype=bool)
+        if self.form in ("missing", "present"):
+            is_wanted = self.form == "missing"
+            return np.array([is_missing(cell) is is_wanted for cell in table.cells(position)], dtype=bool)
         kind = table.kind(position)
         if kind.is_number:
             cells: npt.NDArray[Any] = table.numbers(position)
             wanted: list[Any] = [self._number(value, kind) for value in self.values]
             known = ~np.isnan(cells)
         else:
-            cells = np.array(["" if cell is None else _text(cell) for cell in table.cells(position)], dtype=object)
+            cells = np.array(["" if cell is None else cell_text(cell) for cell in table.cells(position)], dtype=object)
             wanted = list(self.values)
             known = np.array([not is_missing(cell) for cell in table.cells(position)], dtype=bool)
             if self.form not in ("=", "!=", "in"):
@@ -169,7 +171,7 @@ class _Parser:
             return Condition(column.text, "in", tuple(values))
         if not token.is_word("is"):
             raise self._error(token.text)
-        how = self._expect("missing", "unusual", "above", "below").text.lower()
+        how = self._expect("missing", "present", "unusual", "above", "below").text.lower()
         if how in ("above", "below"):
             self._expect("usual")
         return Condition(column.text, how)
@@ -193,7 +195,12 @@ class _Parser:
         )
 
 
-def _text(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
+    """A category as rules write it.
+
+    >>> cell_text(True), cell_text(4.0), cell_text("coast")
+    ('true', '4', 'coast')
+    """
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
         return str(int(cell))
     if isinstance(cell, bool | np.bool_):

@@ -13,7 +13,7 @@ from paribus._common.arrays import Floats, Positions
 from paribus.explain.context import ContextColumn
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, RowBatch
-from paribus.tables.column_format import CodedFormat, ColumnFormat
+from paribus.tables.column_format import PRESENCE, CodedFormat, ColumnFormat
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.row_store import ColumnSummary, RowStore
 from paribus.tables.rows import is_label
@@ -32,6 +32,8 @@ class FittedView:
     """The names of the behavioral features."""
     behavior_columns: list[str]
     """The names of the behavioral columns; features for missing values have no column."""
+    behavior_sources: list[str]
+    """The column of each behavioral feature; one that says whether a value is missing has the column of the value."""
     behavior_codes: list[dict[Hashable, int] | None]
     """The codes of the categories of each behavioral feature; None if it is numeric."""
     n_values: int
@@ -84,6 +86,7 @@ class FittedView:
             context=context,
             behavior_names=table.behavior_names,
             behavior_columns=[table.name(position) for position in roles.behavioral],
+            behavior_sources=[table.name(roles.behavioral[source]) for source in table.behavior_encoding.sources],
             n_values=len(roles.behavioral),
             behavior_codes=table.behavior_encoding.feature_codes,
             behavior_formats=_behavior_formats(table),
@@ -217,7 +220,7 @@ def _behavior_formats(table: EncodedTable) -> list[ColumnFormat]:
         write = ColumnFormat.fit(original, position, numbers)
         if codes is not None:
             is_flag = feature >= len(encoding.codes)
-            write = CodedFormat.of(write.title, ("present", "missing") if is_flag else codes)
+            write = CodedFormat.of(write.title, PRESENCE if is_flag else codes)
         formats.append(write)
     return formats
 

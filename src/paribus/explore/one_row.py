@@ -8,6 +8,7 @@ import numpy as np
 
 from paribus._common.arrays import Positions
 from paribus._common.text import ended, one_in, plain, score_text
+from paribus.explain.categories import CategoryFeature
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.group import number_text, quoted
 from paribus.explore.analysis import Analysis
@@ -161,7 +162,10 @@ def proposed_rule(analysis: Analysis, explanation: RowExplanation, row: int) -> 
     leading = explanation.leading
     side = "above usual" if leading.direction.endswith("above") else "unusual"
     side = "below usual" if leading.direction.endswith("below") else side
-    conditions = [f"{quoted(leading.name)} is {side}"]
+    if isinstance(leading, CategoryFeature) and leading.is_flag:
+        side = leading.value_text
+    view = analysis.results.view
+    conditions = [f"{quoted(view.behavior_sources[view.behavior_place(leading.name)])} is {side}"]
     for feature in explanation.context:
         if not feature.sets_apart or len(conditions) == 3:
             continue

@@ -258,21 +258,26 @@ class Results:
     @cached_property
     def groups(self) -> list[AnomalyGroup]:
         """The groups of flagged rows with the same cause, the largest first."""
+        return find_groups([each for each in self.findings if self.is_flagged[each.position]], self.grouped_table)
+
+    @property
+    def grouped_table(self) -> GroupedTable:
+        """The rows among which groups are searched."""
         rows, view = self.rows, self.view
         time = time_column(rows.table, [column.name for column in view.context])
-        table = GroupedTable(
+        return GroupedTable(
             context=rows.context,
             behavior=rows.behavior,
             p_values=rows.p_values,
             columns=view.context,
             names=view.behavior_names,
+            sources=view.behavior_sources,
             formats=view.behavior_formats,
             labels=rows.labels,
             times=None if time is None else rows.table.numbers(time),
             time_format=None if time is None else ColumnFormat.fit(rows.table, time, rows.table.numbers(time)),
             weights=np.ones(self.n_rows) if rows.whole is None else rows.whole.weights,
         )
-        return find_groups([each for each in self.findings if self.is_flagged[each.position]], table)
 
     @cached_property
     def group_of(self) -> Floats:

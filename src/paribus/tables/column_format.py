@@ -22,6 +22,8 @@ MAX_DECIMALS = 4
 MAX_DIGITS = 12
 # Decimals that may be added to make two numbers look different.
 MAX_EXTRA_DECIMALS = 9
+PRESENCE = ("present", "missing")
+"""The categories of a feature that says whether a value is there, by code."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 MINUTE, DAY = 60_000_000, 86_400_000_000  # microseconds
