@@ -63,10 +63,11 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, table: Path, name: str)
     check(invoke_with_full_disk(command, table, *ROLES, "--n-trees", "2", option, path), path)
 
 
-@pytest.mark.parametrize("name", ["o.sqlite", "o.duckdb"])
-def test_a_full_disk_leaves_no_new_database(tmp_path: Path, table: Path, name: str) -> None:
-    """Tests databases, which are changed in place if they exist."""
-    code, _, err = invoke_with_full_disk("detect", table, *ROLES, "--n-trees", "2", "--out", tmp_path / name)
+@pytest.mark.parametrize(("name", "size"), [("o.sqlite", 3_000), ("o.duckdb", 3_000), ("o.duckdb", 100_000)])
+def test_a_full_disk_leaves_no_new_database(tmp_path: Path, table: Path, name: str, size: int) -> None:
+    """Tests databases, which are changed in place if they exist. DuckDB's log may fit on the disk, but not its file."""
+    arguments = ["detect", table, *ROLES, "--n-trees", "2", "--out", tmp_path / name]
+    code, _, err = invoke_with_full_disk(*arguments, size=size)
     assert code == 2
     assert err.splitlines()[-1].startswith(f"paribus: cannot write '{name}': ")
     assert list(tmp_path.iterdir()) == []

@@ -68,6 +68,9 @@ def _duckdb_table(path: Path, options: WriteOptions) -> Iterator[Append]:
 
             yield append
             connection.commit()
+            # Otherwise the rows may still be in the log next to the file. It is merged when the connection is closed,
+            # where a full disk would be no error.
+            connection.execute("CHECKPOINT")
     except duckdb.Error as error:
         raise OSError(f"cannot write '{path.name}': {' '.join(str(error).split())}") from None
 
