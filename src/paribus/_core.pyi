@@ -51,6 +51,11 @@ class RowIndex:
 def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
     """A checksum that finds damage, at several gigabytes per second."""
 
+def weighted_quantiles_by_row(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    The weighted quantiles of each row, [row][value] -> [row][share]: the smallest value such that it and all smaller ones have at least this share of the weight.
+    """
+
 def check_rows(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_number: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_codes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float) -> tuple[bool, bool]:
     """
     Whether all numbers are within range and all categories codes; and whether all NaN are quiet and positive.
@@ -127,6 +132,11 @@ class Forest:
     def hold(self, n_threads: int = 1) -> None:
         """
         Keeps the unpacked form, which is faster for repeated calls with few rows.
+        """
+
+    def keep(self, keeps: bool) -> None:
+        """
+        From now on keeps what a call has to unpack, or does so no longer and gives it up.
         """
 
     def set_second_target(self, values: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:

@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import gammaincc
 
 from paribus import QCAD, ConditionalSurprise, load
 from paribus.evaluation import average_precision
+from paribus.methods.surprise.verdict import gamma_tail
 from tests.support.generated import CONTEXTUAL, generated_table
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
@@ -294,3 +298,11 @@ def test_qcad_has_p_values_but_neither_kinds_nor_those_of_cells() -> None:
         detector.kinds(table)
     with pytest.raises(ValueError, match="QCAD has no p-values of single values: use ConditionalSurprise"):
         detector.cell_p_values(table)
+
+
+@given(n=st.integers(1, 150), seed=st.integers(0, 999))
+def test_the_tail_of_a_sum_is_that_of_a_gamma_distribution(n: int, seed: int) -> None:
+    """Tests the tail of sums of ordinary evidence against SciPy's, far sums included."""
+    random = np.random.default_rng(seed)
+    counts, sums = random.integers(1, n + 1, 20), np.append(random.gamma(n, size=18), [0.0, 800.0])
+    np.testing.assert_allclose(gamma_tail(counts, sums, n), gammaincc(counts, sums), rtol=1e-12, atol=1e-300)

@@ -14,7 +14,7 @@ from paribus import QCAD, ConditionalSurprise, datasets
 from paribus.explain.context import ContextFeature
 from paribus.explain.facts import BehaviorFeature
 from paribus.explain.wording import Found, statement
-from paribus.methods.interface import CellVerdict
+from paribus.methods.interface import CellVerdict, KnownDensity
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
 from tests.support.detectors import DETECTORS, DetectorClass, for_both, quick
@@ -61,7 +61,7 @@ def made_feature(
         percentiles=np.linspace(*ends, 101),
         weights=np.full(50, 0.02),
         format=ColumnFormat(Kind.NUMERIC, 1),
-        verdict=CellVerdict(p_value, given_all, NO_DENSITY, usual_given_all),
+        verdict=CellVerdict(p_value, given_all, KnownDensity(NO_DENSITY), usual_given_all),
     )
 
 

@@ -53,11 +53,11 @@ def test_percentiles_are_those_of_the_density(model: SurpriseModel) -> None:
         assert isinstance(column, ConditionalColumn)
         found = column.percentiles(asked, N_QUANTILES)
         values = np.where(np.arange(50) % 7 == 0, np.nan, rows[:, column._column])
-        judged, again, densities = column.find(asked, values, N_QUANTILES)
+        judged, again, density_of = column.find(asked, values, N_QUANTILES)
         np.testing.assert_array_equal(again, found)
         np.testing.assert_array_equal(judged, column.judge(asked, values))
-        for row, density in enumerate(densities):
-            expected = density.percentiles(N_QUANTILES)
+        for row in range(50):
+            expected = density_of(row).percentiles(N_QUANTILES)
             np.testing.assert_allclose(found[row], expected, rtol=1e-3, atol=1e-3 * np.ptp(expected))
 
 
@@ -73,6 +73,24 @@ def test_blocks_threads_and_kernels_change_nothing(model: SurpriseModel) -> None
         np.testing.assert_array_equal(model.percentiles(alone)[0], together[row])
         np.testing.assert_array_equal(model.neighbors(alone)[0][0], positions[row])
         np.testing.assert_array_equal(model.neighbors(alone)[1][0], distances[row])
+
+
+def test_forests_that_are_kept_change_nothing(model: SurpriseModel) -> None:
+    """Tests that reference groups and scores are the same bits with forests that are kept, for new rows and others."""
+    rows = model._rows[:80]
+    new, fitted = Asked(rows, np.full(80, -1)), Asked(rows, np.arange(80))
+    batch = RowBatch(rows[:, : model._n_contextual], rows[:, model._n_contextual :], new.fitted, 2)
+    expected = [*model._groups(new), *model._groups(fitted)]
+    with model.keeping():
+        judged = model.judge(batch)
+        kept = [*model._groups(new), *model._groups(fitted)]
+        for column in model._columns:
+            column.judge(fitted, rows[:, 0].copy())
+        kept_both = [*model._groups(new), *model._groups(fitted)]
+    for found in (kept, kept_both, [*model._groups(new), *model._groups(fitted)]):
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(model.judge(batch).partial, judged.partial)
 
 
 def test_constant_behavior_is_compared_with_the_nearest_rows() -> None:

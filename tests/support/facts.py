@@ -19,7 +19,7 @@ from paribus.explain.explanation import RowExplanation
 from paribus.explain.facts import BehaviorFeature, Thinness
 from paribus.explain.wording import Found, group, sentence
 from paribus.methods.density import Density
-from paribus.methods.interface import CellVerdict
+from paribus.methods.interface import CellVerdict, KnownDensity
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
 
@@ -74,7 +74,9 @@ def _unpack_behavior(row: dict[str, Any]) -> BehaviorFeature:
     verdict = None
     if row["p_values"] is not None:
         alone, together = row["p_values"]
-        verdict = CellVerdict(_unpack(alone), together, NO_DENSITY, None if usual is None else (usual[0], usual[1]))
+        verdict = CellVerdict(
+            _unpack(alone), together, KnownDensity(NO_DENSITY), None if usual is None else (usual[0], usual[1])
+        )
     return BehaviorFeature(
         name=row["name"],
         percentiles=np.array([_unpack(each) for each in row["percentiles"]]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus._common.statistics import weighted_quantiles, weighted_quantiles_by_row
+from paribus._common.statistics import weighted_quantiles
 from paribus._common.text import distinct, plain, shortened
-from paribus.tables.column_format import ColumnFormat
+from paribus._core import weighted_quantiles_by_row
+from paribus.tables.column import Kind
+from paribus.tables.column_format import MAX_EXTRA_DECIMALS, ColumnFormat
 from paribus.tables.table import Table
 
 
@@ -113,7 +116,7 @@ def test_weighted_quantiles_are_those_of_repeated_values(values: list[int], seed
     expected = np.percentile(repeated, percent, method="inverted_cdf")
     found = weighted_quantiles(np.array(values, dtype=float), counts / counts.sum(), (percent / 100,))
     both = np.array([values, values[::-1]], dtype=float), np.array([counts, counts[::-1]]) / counts.sum()
-    assert weighted_quantiles_by_row(*both, (percent / 100,)).tolist() == [found, found]
+    assert weighted_quantiles_by_row(*both, np.array([percent / 100])).tolist() == [found, found]
     assert found == [expected]
 
 
@@ -133,3 +136,28 @@ def test_shortened_text_is_short(text: str, longest: int) -> None:
     assert len(found) <= longest
     first, _, last = found.partition("…")
     assert found == text or (text.startswith(first) and text.endswith(last))
+
+
+@given(
+    numbers=st.lists(
+        st.floats(-1e13, 1e13) | st.floats(-2, 2) | st.integers(-99, 99).map(lambda n: n / 32), min_size=2
+    ),
+    decimals=st.integers(0, 6),
+    grouped=st.booleans(),
+    scientific=st.booleans(),
+)
+def test_numbers_are_told_apart_by_their_texts(
+    numbers: list[float], decimals: int, grouped: bool, scientific: bool
+) -> None:
+    """Tests that the shortcuts of formats give what the texts of all numbers give, compared with each other."""
+    write = ColumnFormat(Kind.NUMERIC, decimals, grouped=grouped, scientific=scientific)
+    for number in numbers:
+        # Only plain numbers have a shortcut.
+        assert write(number) == write(np.float64(number))
+    expected = write
+    for _ in range(MAX_EXTRA_DECIMALS):
+        if len({expected(np.float64(number)) for number in set(numbers)}) == len(set(numbers)):
+            break
+        more = 4 if expected.scientific and expected.decimals == 0 else 1
+        expected = replace(expected, decimals=expected.decimals + more)
+    assert write.telling_apart(*numbers) == expected

@@ -192,13 +192,17 @@ std::tuple<Output<std::int64_t, 2>, Output<double, 2>, Output<double, 3>> refere
     for (std::size_t i = 0; i < n_rows; ++i) {
         require(fitted.data()[i] < static_cast<std::int64_t>(n_fitted), "an unknown fitted row");
     }
+    const paribus::AskedRows asked = {n_rows, rows.data(), fitted.data()};
     std::vector<std::vector<paribus::CountedForest>> counted;
+    std::vector<std::shared_ptr<const paribus::TableForest>> unpacked;
     for (const auto &each : items(features)) {
         counted.emplace_back();
         for (const auto &[forest, share] : items(each)) {
             forest->check(rows, fitted);
             require(forest->packed_forest().samples().n_rows() == n_fitted, "forests: of the same table");
-            counted.back().push_back({&forest->packed_forest(), share});
+            unpacked.push_back(forest->get_held(asked));
+            const bool is_of_use = unpacked.back() && unpacked.back()->has_heads();
+            counted.back().push_back({&forest->packed_forest(), share, is_of_use ? unpacked.back().get() : nullptr});
         }
     }
     const paribus::ContextDistance distance = {
@@ -210,8 +214,8 @@ std::tuple<Output<std::int64_t, 2>, Output<double, 2>, Output<double, 3>> refere
     const paribus::Tick tick = python_tick(nothing);
     {
         const nb::gil_scoped_release released;
-        paribus::find_reference_rows({n_rows, rows.data(), fitted.data()}, counted, distance, n_fitted, n_reference,
-                                     positions.data(), distances.data(), weights.data(), n_threads, tick);
+        paribus::find_reference_rows(asked, counted, distance, n_fitted, n_reference, positions.data(),
+                                     distances.data(), weights.data(), n_threads, tick);
     }
     return {positions, distances, weights};
 }

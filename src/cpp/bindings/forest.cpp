@@ -13,6 +13,14 @@
 
 namespace bindings {
 
+namespace {
+
+bool are_new(const paribus::AskedRows &asked) {
+    return std::all_of(asked.fitted, asked.fitted + asked.n_rows, [](std::int64_t row) { return row < 0; });
+}
+
+}  // namespace
+
 Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &target,
                const Input<std::uint16_t, 1> &features, std::size_t max_features, std::size_t min_samples_leaf,
                std::uint64_t seed, std::size_t n_threads, const nb::object &progress)
@@ -43,7 +51,7 @@ Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &
         const auto grown =
             std::make_shared<paribus::TableForest>(core, *samples_, *target.get(), parameters, seed, n_threads, tick);
         bytes = grown->pack(parameters.features);
-        grown_ = grown;
+        hold(grown);
     }
     auto packed = new_array<std::uint8_t, 1>({bytes.size()});
     std::copy(bytes.begin(), bytes.end(), packed.data());
@@ -59,25 +67,52 @@ Forest::Forest(const FeatureKinds &kinds, const Samples &samples, const Target &
     open();
 }
 
+std::shared_ptr<const paribus::TableForest> Forest::held() const {
+    const std::lock_guard lock(lock_);
+    return held_;
+}
+
+void Forest::hold(std::shared_ptr<const paribus::TableForest> forest) const {
+    const std::lock_guard lock(lock_);
+    held_ = std::move(forest);
+}
+
 void Forest::hold(std::size_t n_threads) {
-    if (grown_) return;
+    const auto already = held();
+    holds_for_good_ = true;
+    if (already && !already->is_for_new_rows()) return;
     const nb::gil_scoped_release released;
-    grown_ = std::make_shared<paribus::TableForest>(*forest_, false, n_threads);
+    hold(std::make_shared<paribus::TableForest>(*forest_, false, n_threads));
+}
+
+void Forest::keep(bool keeps) {
+    keeps_ = keeps;
+    if (!keeps && !holds_for_good_) hold(nullptr);
+}
+
+void Forest::release() {
+    holds_for_good_ = false;
+    hold(nullptr);
 }
 
 void Forest::set_second_target(const Input<std::uint8_t, 1> &values) {
     require(values.shape(0) == samples_->n_rows(), "values: one per row of the table");
     second_target_ = values;
     open();
-    grown_.reset();
+    release();
+}
+
+std::shared_ptr<const paribus::TableForest> Forest::get_held(const paribus::AskedRows &asked) const {
+    auto already = held();
+    return already && (!already->is_for_new_rows() || are_new(asked)) ? already : nullptr;
 }
 
 std::shared_ptr<const paribus::LeafFinder> Forest::get(const paribus::AskedRows &asked, std::size_t n_threads) const {
-    if (grown_) return grown_;
+    if (auto already = get_held(asked)) return already;
     if (asked.n_rows < forest_->min_rows_to_unpack()) return forest_;
-    const bool are_new =
-        std::all_of(asked.fitted, asked.fitted + asked.n_rows, [](std::int64_t row) { return row < 0; });
-    return std::make_shared<paribus::TableForest>(*forest_, are_new, n_threads);
+    auto unpacked = std::make_shared<paribus::TableForest>(*forest_, are_new(asked), n_threads);
+    if (keeps_) hold(unpacked);
+    return unpacked;
 }
 
 Output<double, 1> Forest::deviations(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
@@ -184,8 +219,10 @@ void add_forests(nb::module_ &m) {
              "strength.")
         .def("packed", &Forest::packed, "The forest as bytes.")
         .def("release", &Forest::release, "Keeps the packed form only.")
-        .def("hold", &Forest::hold, "n_threads"_a = 1,
+        .def("hold", nb::overload_cast<std::size_t>(&Forest::hold), "n_threads"_a = 1,
              "Keeps the unpacked form, which is faster for repeated calls with few rows.")
+        .def("keep", &Forest::keep, "keeps"_a,
+             "From now on keeps what a call has to unpack, or does so no longer and gives it up.")
         .def("set_second_target", &Forest::set_second_target, "values"_a,
              "Sets a second target of the fitted rows, whose mean over the leaves of a row can be queried.")
         .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),

@@ -1,8 +1,10 @@
 // A forest over all rows of a table.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "bindings/tables.hpp"
@@ -24,14 +26,18 @@ public:
 
     Input<std::uint8_t, 1> packed() const { return packed_; }
     const paribus::PackedForest &packed_forest() const { return *forest_; }
-    void release() { grown_.reset(); }
+    void release();
     void hold(std::size_t n_threads);
+    /// From now on, until it is told otherwise: keeps what it has to unpack.
+    void keep(bool keeps);
 
     /// From now on the packed form is used, which has the second target.
     void set_second_target(const Input<std::uint8_t, 1> &values);
 
     /// The forest in the form that suits the rows.
     std::shared_ptr<const paribus::LeafFinder> get(const paribus::AskedRows &asked, std::size_t n_threads) const;
+    /// The unpacked form, if it is held and can be asked about the rows; else null.
+    std::shared_ptr<const paribus::TableForest> get_held(const paribus::AskedRows &asked) const;
 
     Output<double, 1> deviations(const Input<double, 2> &rows, const Input<std::int64_t, 1> &fitted,
                                  std::size_t n_threads, const nb::object &progress) const;
@@ -55,6 +61,8 @@ public:
 
 private:
     void open();
+    std::shared_ptr<const paribus::TableForest> held() const;
+    void hold(std::shared_ptr<const paribus::TableForest> forest) const;
 
     std::shared_ptr<const paribus::FeatureKinds> kinds_;
     std::shared_ptr<const paribus::TreeSamples> samples_;
@@ -62,7 +70,11 @@ private:
     Input<std::uint8_t, 1> packed_;
     std::optional<Input<std::uint8_t, 1>> second_target_;
     std::shared_ptr<const paribus::PackedForest> forest_;
-    std::shared_ptr<const paribus::TableForest> grown_;
+    /// Threads may ask while another one holds or releases it.
+    mutable std::mutex lock_;
+    mutable std::shared_ptr<const paribus::TableForest> held_;
+    std::atomic<bool> keeps_ = false;
+    bool holds_for_good_ = false;
 };
 
 }  // namespace bindings

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "bindings/areas.hpp"
 #include "bindings/arrays.hpp"
 #include "common/checksum.hpp"
+#include "common/quantiles.hpp"
 #include "common/row_index.hpp"
 
 namespace bindings {
@@ -83,6 +85,24 @@ void add_rows(nb::module_ &m) {
             return paribus::checksum(bytes.data(), bytes.shape(0));
         },
         "bytes"_a, "A checksum that finds damage, at several gigabytes per second.");
+
+    m.def(
+        "weighted_quantiles_by_row",
+        [](const Input<double, 2> &values, const Input<double, 2> &weights, const Input<double, 1> &shares,
+           std::size_t n_threads) {
+            require(values.shape(1) > 0, "values: one or more for each row");
+            require(weights.shape(0) == values.shape(0) && weights.shape(1) == values.shape(1),
+                    "weights: one for each value");
+            auto found = new_array<double, 2>({values.shape(0), shares.shape(0)});
+            const std::vector<double> wanted(shares.data(), shares.data() + shares.shape(0));
+            const nb::gil_scoped_release released;
+            paribus::weighted_quantiles(values.data(), weights.data(), values.shape(0), values.shape(1), wanted,
+                                        found.data(), n_threads);
+            return found;
+        },
+        "values"_a, "weights"_a, "shares"_a, "n_threads"_a = 1,
+        "The weighted quantiles of each row, [row][value] -> [row][share]: the smallest value such that it and all "
+        "smaller ones have at least this share of the weight.");
 
     m.def(
         "check_rows",

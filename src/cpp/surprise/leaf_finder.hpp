@@ -41,18 +41,24 @@ public:
         std::vector<float> arranged;
         std::vector<std::int32_t> steps;
 
-        /// Whether the targets of each leaf come after the mean of the second target there, in steps of `second_steps`
-        /// to a unit. See `PackedForest::set_second_target`.
-        bool has_second = false;
+        /// Whether the targets of each leaf come after a head of two numbers: where its members begin in the packed
+        /// tree, and the mean of the second target there, in steps of `second_steps` to a unit. See
+        /// `PackedForest::set_second_target`.
+        bool has_heads = false;
 
         const TableTree::Leaf &leaf(std::size_t pair, std::size_t place) const { return leaves[pair * n_rows + place]; }
 
         /// The sum of the second target's means over the leaves of a row; 0 if there is no second target.
         std::int64_t sum_second(std::size_t place) const {
             std::int64_t sum = 0;
-            if (!has_second) return sum;
+            if (!has_heads) return sum;
             for (std::size_t pair = 0; pair < targets.size(); ++pair) sum += targets[pair][leaf(pair, place).first - 1];
             return sum;
+        }
+
+        /// Where the members of a leaf begin in its packed tree; only if there are heads.
+        std::uint32_t members_begin(std::size_t pair, std::size_t place) const {
+            return static_cast<std::uint32_t>(targets[pair][leaf(pair, place).first - head_size]);
         }
 
         /// Reserves memory for a number of rows.
@@ -82,6 +88,7 @@ public:
     virtual void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const = 0;
 
     static constexpr std::size_t step_lot = 8;
+    static constexpr std::uint32_t head_size = 2;
     static constexpr std::uint64_t second_steps = 256;
 
 private:

@@ -396,6 +396,13 @@ void PackedForest::find_rows(const AskedRows &rows, std::size_t row, std::vector
     }
 }
 
+void PackedForest::append_rows(std::size_t which, std::uint32_t begin, std::uint32_t n,
+                               std::vector<std::uint32_t> &found) const {
+    const std::vector<std::uint32_t> &sample = samples_.sample(which);
+    const Numbers &members = open(which).members;
+    for (std::uint32_t k = begin; k < begin + n; ++k) found.push_back(sample[members[k]]);
+}
+
 PackedForest::Walk PackedForest::start(std::size_t pair, std::size_t row, std::int64_t fitted) const {
     const std::size_t which = samples_.unseen_tree(pair, fitted);
     return {&open(which), which, row, 0, 0, 0};
@@ -404,7 +411,7 @@ PackedForest::Walk PackedForest::start(std::size_t pair, std::size_t row, std::i
 void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const {
     scratch.steps.clear();
     scratch.start(end - begin, n_pairs());
-    scratch.has_second = true;
+    scratch.has_heads = true;
     Walk walks[side_by_side];
     const std::size_t n_walks = n_pairs() * (end - begin);
     for (std::size_t first_walk = 0; first_walk < n_walks; first_walk += side_by_side) {
@@ -416,6 +423,7 @@ void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::si
         follow(rows, walks, n);
         for (std::size_t i = 0; i < n; ++i) {
             const std::vector<std::uint32_t> &sample = samples_.sample(walks[i].which);
+            scratch.steps.push_back(static_cast<std::int32_t>(walks[i].begin));
             scratch.steps.push_back(0);
             const auto first = static_cast<std::uint32_t>(scratch.steps.size());
             std::uint64_t sum = 0;
@@ -443,7 +451,7 @@ TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t
         if (!tree.splits(node)) {
             const std::uint32_t leaf = node - split;
             nodes[node] = {std::numeric_limits<double>::infinity(), node, 0, true, false};
-            leaves[node] = {tree.first[leaf] + leaf + 1, tree.first[leaf + 1] - tree.first[leaf]};
+            leaves[node] = {tree.first[leaf] + head_size * (leaf + 1), tree.first[leaf + 1] - tree.first[leaf]};
             continue;
         }
         const std::uint16_t question = tree.questions[split];
@@ -454,8 +462,9 @@ TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t
         ++split;
     }
     const std::vector<std::uint32_t> &sample = samples_.sample(which);
-    members.reserve(members.size() + tree.header.n_members + tree.header.n_splits + 1);
+    members.reserve(members.size() + tree.header.n_members + head_size * (tree.header.n_splits + 1));
     for (std::size_t leaf = 0; leaf <= tree.header.n_splits; ++leaf) {
+        members.push_back(static_cast<std::int32_t>(tree.first[leaf]));
         const std::size_t mean = members.size();
         members.push_back(0);
         std::uint64_t sum = 0;

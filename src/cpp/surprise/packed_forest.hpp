@@ -60,8 +60,13 @@ public:
     void find_rows(const AskedRows &rows, std::size_t row, std::vector<std::uint32_t> &found,
                    std::vector<std::size_t> &ends) const;
 
-    /// A tree as it was grown, without its members; these are appended as steps, those of each leaf after the mean of
-    /// the second target there.
+    /// The rows of a leaf, appended.
+    ///
+    /// @param begin where its members begin in the tree
+    void append_rows(std::size_t tree, std::uint32_t begin, std::uint32_t n, std::vector<std::uint32_t> &found) const;
+
+    /// A tree as it was grown, without its members; these are appended as steps, those of each leaf after its head
+    /// (see `LeafFinder::Scratch`).
     ///
     /// @param step_of by row of the table
     TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of,

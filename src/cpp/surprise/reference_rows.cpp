@@ -10,13 +10,32 @@ namespace paribus {
 
 namespace {
 
+// The memory for the leaves of some rows in all forests.
+constexpr std::size_t max_leaves = std::size_t{1} << 22;
+
 /// What one thread needs for a row.
 class Finder {
 public:
     Finder(const std::vector<std::vector<CountedForest>> &features, const ContextDistance &distance,
            std::size_t n_fitted)
-        : features_(features), distance_(distance), totals_(n_fitted), places_(n_fitted) {}
+        : features_(features), distance_(distance), totals_(n_fitted), places_(n_fitted), leaves_(features.size()) {
+        for (std::size_t feature = 0; feature < features.size(); ++feature) {
+            leaves_[feature].resize(features[feature].size());
+        }
+    }
 
+    /// Prepares rows `begin` to `end`: finds their leaves in the forests that are unpacked.
+    void start(const AskedRows &rows, std::size_t begin, std::size_t end) {
+        begin_ = begin;
+        for (std::size_t feature = 0; feature < features_.size(); ++feature) {
+            for (std::size_t i = 0; i < features_[feature].size(); ++i) {
+                const TableForest *const unpacked = features_[feature][i].unpacked;
+                if (unpacked != nullptr) unpacked->find_leaves(rows, begin, end, leaves_[feature][i]);
+            }
+        }
+    }
+
+    /// One of the rows that were prepared.
     void find(const AskedRows &rows, std::size_t row, std::size_t n_reference, std::int64_t *positions,
               double *distances, double *weights) {
         collect(rows, row);
@@ -59,11 +78,16 @@ private:
         counts_.clear();
         touched_.clear();
         begins_.assign(1, 0);
-        for (const std::vector<CountedForest> &forests : features_) {
-            for (const CountedForest &each : forests) {
+        for (std::size_t feature = 0; feature < features_.size(); ++feature) {
+            for (std::size_t i = 0; i < features_[feature].size(); ++i) {
+                const CountedForest &each = features_[feature][i];
                 const std::size_t n_pairs = each.forest->n_pairs();
                 ends_.clear();
-                each.forest->find_rows(rows, row, members_, ends_);
+                if (each.unpacked != nullptr) {
+                    take_rows(*each.forest, leaves_[feature][i], rows.fitted[row], row - begin_);
+                } else {
+                    each.forest->find_rows(rows, row, members_, ends_);
+                }
                 for (const std::size_t end : ends_) {
                     const std::size_t n = end - counts_.size();
                     counts_.resize(end, each.share / static_cast<double>(n * n_pairs));
@@ -76,6 +100,16 @@ private:
             totals_[members_[i]] += counts_[i];
         }
         if (rows.fitted[row] >= 0) totals_[static_cast<std::size_t>(rows.fitted[row])] = 0.0;
+    }
+
+    /// What `PackedForest::find_rows` does, for a row whose leaves have been found.
+    void take_rows(const PackedForest &forest, const LeafFinder::Scratch &leaves, std::int64_t fitted,
+                   std::size_t place) {
+        for (std::size_t pair = 0; pair < forest.n_pairs(); ++pair) {
+            forest.append_rows(forest.samples().unseen_tree(pair, fitted), leaves.members_begin(pair, place),
+                               leaves.leaf(pair, place).n_rows, members_);
+            ends_.push_back(members_.size());
+        }
     }
 
     void choose(const double *row, std::size_t n_reference) {
@@ -103,6 +137,9 @@ private:
     std::vector<double> totals_;
     std::vector<std::uint32_t> places_;
     std::vector<std::uint32_t> members_, touched_;
+    /// [feature][forest]: the leaves of the rows that were prepared, the first of which is `begin_`.
+    std::vector<std::vector<LeafFinder::Scratch>> leaves_;
+    std::size_t begin_ = 0;
     std::vector<double> counts_;
     std::vector<std::size_t> begins_, ends_;
     std::vector<Chosen> chosen_;
@@ -126,10 +163,18 @@ void find_reference_rows(const AskedRows &rows, const std::vector<std::vector<Co
                          const ContextDistance &distance, std::size_t n_fitted, std::size_t n_reference,
                          std::int64_t *positions, double *distances, double *weights, std::size_t n_threads,
                          const Tick &on_tick) {
+    std::size_t n_leaves = 1;
+    for (const auto &forests : features) {
+        for (const CountedForest &each : forests) n_leaves += each.forest->n_pairs();
+    }
+    const std::size_t rows_at_a_time = std::clamp<std::size_t>(max_leaves / n_leaves, 1, rows_per_block);
     for_each_block(rows.n_rows, n_threads, on_tick, [&] {
         auto finder = std::make_shared<Finder>(features, distance, n_fitted);
         return [&, finder](std::size_t begin, std::size_t end) {
             for (std::size_t row = begin; row < end; ++row) {
+                if ((row - begin) % rows_at_a_time == 0) {
+                    finder->start(rows, row, std::min(row + rows_at_a_time, end));
+                }
                 finder->find(rows, row, n_reference, positions + row * n_reference, distances + row * n_reference,
                              weights + row * features.size() * n_reference);
             }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "surprise/packed_forest.hpp"
+#include "surprise/table_forest.hpp"
 
 namespace paribus {
 
@@ -10,6 +11,8 @@ namespace paribus {
 struct CountedForest {
     const PackedForest *forest;
     double share;
+    /// The same forest, unpacked; null if rows go down the packed one, which is better for few of them.
+    const TableForest *unpacked;
 };
 
 /// How far rows are apart in their context: the mean over the features that both have, as in QCAD.

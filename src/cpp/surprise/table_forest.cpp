@@ -70,7 +70,8 @@ TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::siz
       grid_(packed.grid()),
       planes_(kinds_, packed.features()),
       trees_(2 * n_pairs(), TableTree::empty()),
-      has_second_(true),
+      has_heads_(true),
+      is_for_new_rows_(for_new_rows),
       pairs_(n_pairs()),
       members_(n_pairs()),
       second_(n_pairs()) {
@@ -106,7 +107,7 @@ void TableForest::find_leaves(const AskedRows &rows, std::size_t begin, std::siz
     const std::size_t n = end - begin;
     const double *const values = rows.features + begin * kinds_.n_features();
     scratch.start(n, n_pairs());
-    scratch.has_second = has_second_;
+    scratch.has_heads = has_heads_;
     scratch.is_second.resize(n);
     planes_.arrange(values, n, scratch.arranged);
     // All rows through one pair of trees before the next, so that it stays near the processor.

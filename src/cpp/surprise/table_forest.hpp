@@ -24,6 +24,10 @@ public:
     /// The bytes for a `PackedForest`. Only of a forest that was grown, and only once.
     std::vector<std::uint8_t> pack(const std::vector<std::uint16_t> &features);
 
+    /// Whether leaves have heads, and whether only new rows can be asked about.
+    bool has_heads() const { return has_heads_; }
+    bool is_for_new_rows() const { return is_for_new_rows_; }
+
     std::size_t n_pairs() const override { return samples_.n_pairs(); }
     const TargetGrid &grid() const override { return grid_; }
     void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const override;
@@ -39,7 +43,8 @@ private:
     /// Empty in the place of those that `pairs_` has.
     std::vector<TableTree> trees_;
     /// Only a forest that was packed knows the second target.
-    bool has_second_ = false;
+    bool has_heads_ = false;
+    bool is_for_new_rows_ = false;
     std::vector<TreePair> pairs_;
     /// [pair]: the targets of the leaves of both trees, one leaf after the other, each in ascending order.
     std::vector<std::vector<std::int32_t>> members_;

@@ -38,20 +38,6 @@ def weighted_quantiles(values: Floats, weights: Floats, shares: Sequence[float])
     return found
 
 
-def weighted_quantiles_by_row(values: Floats, weights: Floats, shares: Sequence[float]) -> Floats:
-    """The weighted quantiles of each row: [row][value] -> [row][share].
-
-    >>> weighted_quantiles_by_row(np.array([[3.0, 1.0, 2.0]]), np.array([[0.1, 0.6, 0.3]]), (0.5, 0.9))
-    array([[1., 2.]])
-    """
-    order = np.argsort(values, axis=1, kind="stable")
-    reached = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
-    wanted = np.asarray(shares) * reached[:, -1:] - 1e-9
-    places = np.stack([(reached < each[:, None]).sum(axis=1) for each in wanted.T], axis=1)
-    chosen = np.take_along_axis(order, np.minimum(places, values.shape[1] - 1), axis=1)
-    return np.take_along_axis(values, chosen, axis=1)
-
-
 def evenly(values: npt.NDArray[Number], max_count: int) -> npt.NDArray[Number]:
     """Evenly spaced elements of an array: at most `max_count` of them.
 

@@ -176,7 +176,7 @@ def score_stream(
         stored = None if wanted.out is None else stack.enter_context(closing(StoredScores(folder / "scores")))
     keeper = RowKeeper(detector.threshold_, max(wanted.top, MIN_REPORTED_ROWS), known)
     detector.set_params(progress=False)
-    with reporter(wants_bar, stream.n_rows, "Scoring") as tick:
+    with reporter(wants_bar, stream.n_rows, "Scoring") as tick, detector.view().keeping():
         for columns in stream.batches():
             labels = _labels(columns, id, keeper.n_rows)
             within = None if tick is None else partial(_tick, tick, keeper.n_rows)

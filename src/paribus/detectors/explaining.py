@@ -30,7 +30,7 @@ from paribus.tables.streams import TableBatches, find_batches
 from paribus.tables.table import Table
 
 # Rows of a batch that are explained at a time, which bounds the memory for their distributions.
-SENTENCES_AT_A_TIME = 500
+SENTENCES_AT_A_TIME = 2_048
 
 
 class ExplainingDetector(ScoringDetector):
@@ -113,9 +113,10 @@ class ExplainingDetector(ScoringDetector):
         batches = find_batches(rows, once=True)
         if batches is not None:
             return self._explain_highest(batches, n_rows, n_features)
-        found = self.results(rows)
-        chosen = found.highest(n_rows)
-        return self._explain_some(found.rows, chosen, n_features) if chosen.size else []
+        with self.view().keeping():
+            found = self.results(rows)
+            chosen = found.highest(n_rows)
+            return self._explain_some(found.rows, chosen, n_features) if chosen.size else []
 
     def groups(self, rows: Any = None) -> list[AnomalyGroup]:
         """Finds groups of flagged rows that have the same cause.
@@ -326,10 +327,11 @@ class ExplainingDetector(ScoringDetector):
     def _sentences(self, table: Table, rows: Positions) -> npt.NDArray[np.object_]:
         found = np.full(table.n_rows, None, dtype=object)
         some = Table(table.take(rows)) if len(rows) else table
-        for begin in range(0, len(rows), SENTENCES_AT_A_TIME):
-            places = np.arange(begin, min(begin + SENTENCES_AT_A_TIME, len(rows)))
-            explained = self._explain_new(Table(some.take(places)), [None] * len(places), N_FEATURES)
-            found[rows[places]] = [each.sentence for each in explained]
+        with self.view().keeping():
+            for begin in range(0, len(rows), SENTENCES_AT_A_TIME):
+                places = np.arange(begin, min(begin + SENTENCES_AT_A_TIME, len(rows)))
+                explained = self._explain_new(Table(some.take(places)), [None] * len(places), N_FEATURES)
+                found[rows[places]] = [each.sentence for each in explained]
         return found
 
     def _explain_highest(self, batches: TableBatches, n_rows: int, n_features: int) -> list[Explanation]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +25,8 @@ Number = TypeVar("Number", np.float64, np.int64)
 USUAL_REACH = 0.95
 # The share of the weight that the rows counted in `n_counting` hold together.
 NEARLY_ALL = 0.95
+# Rows whose reference groups are described at a time.
+ROWS_AT_A_TIME = 250
 
 
 def explain_rows(
@@ -67,28 +69,29 @@ def explain_rows(
         One explanation per row.
     """
     usual_nearest, usual_farthest = (float(value) for value in np.median(view.reach, axis=0))
-    limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
-    p_values = view.p_values(scores)
-    behaviors = [features_of(view, values[row], each) for row, each in enumerate(findings)]
-    contexts = _contexts_of(view, own, behaviors, findings)
+    p_values = view.p_values(scores).tolist()
+    n_ranked = len(view.sorted_scores)
+    ranks = (n_ranked - np.searchsorted(view.sorted_scores, scores, "right") + 1).tolist()
+    percentiles = (100 * np.searchsorted(view.sorted_scores, scores) / n_ranked).tolist()
+    behaviors = _behaviors_of(view, values, findings)
+    contexts, group_sizes = _groups_of(view, own, behaviors, findings)
+    columns = tuple(view.context)
     explanations = []
-    for row, position in enumerate(positions):
+    for row, (position, score) in enumerate(zip(positions, scores.tolist(), strict=True)):
         neighbors, distances = findings[row].neighbors, findings[row].distances
-        behavior = behaviors[row]
-        weights = behavior[0].weights
-        score = float(scores[row])
+        n_comparable, n_counting, n_effective = group_sizes[row]
         explanations.append(
             make(
                 row=labels[row],
                 position=position,
                 score=score,
-                rank=int(len(view.sorted_scores) - np.searchsorted(view.sorted_scores, score, "right")) + 1,
-                n_ranked=len(view.sorted_scores) + (position is None),
-                percentile=float(100 * np.searchsorted(view.sorted_scores, score) / len(view.sorted_scores)),
-                p_value=float(p_values[row]),
+                rank=ranks[row],
+                n_ranked=n_ranked + (position is None),
+                percentile=percentiles[row],
+                p_value=p_values[row],
                 kind=findings[row].kind,
                 threshold=view.threshold,
-                behavior=behavior,
+                behavior=behaviors[row],
                 context=contexts[row],
                 thinness=Thinness(
                     nearest=float(distances[0]),
@@ -96,70 +99,94 @@ def explain_rows(
                     usual_nearest=usual_nearest,
                     usual_farthest=usual_farthest,
                     n_rows=len(distances),
-                    n_comparable=int((distances <= limit).sum()),
-                    n_counting=_n_counting(weights),
-                    n_effective=behavior[0].n_effective,
+                    n_comparable=n_comparable,
+                    n_counting=n_counting,
+                    n_effective=n_effective,
                 ),
                 n_features=n_features,
                 reference_positions=_frozen(neighbors),
                 reference_distances=_frozen(distances),
                 _store=view.store,
-                _columns=tuple(view.context),
+                _columns=columns,
             )
         )
     return explanations
 
 
-def features_of(view: FittedView, values: Floats, findings: RowFindings) -> tuple[BehaviorFeature, ...]:
-    """The behavioral features of a row; the one that is off the most comes first."""
-    partial = findings.partial_scores
-    whole = float(np.nansum(partial))
+def _behaviors_of(
+    view: FittedView, values: Floats, findings: Sequence[RowFindings]
+) -> list[tuple[BehaviorFeature, ...]]:
+    """The behavioral features of each row; the one that is off the most comes first."""
+    partial = np.array([each.partial_scores for each in findings])
+    whole = np.nansum(partial, axis=1)[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.where(whole > 0, partial / whole, 0.0)
+    makes: list[Callable[..., BehaviorFeature]] = [
+        BehaviorFeature if codes is None else functools.partial(CategoryFeature, is_flag=place >= view.n_values)
+        for place, codes in enumerate(view.behavior_codes)
+    ]
+    facts = zip(values.tolist(), partial.tolist(), shares.tolist(), findings, strict=True)
+    return [_features_of(view, makes, *each) for each in facts]
+
+
+def _features_of(
+    view: FittedView,
+    makes: Sequence[Callable[..., BehaviorFeature]],
+    values: Sequence[float],
+    partial: Sequence[float],
+    shares: Sequence[float],
+    findings: RowFindings,
+) -> tuple[BehaviorFeature, ...]:
+    percentiles, weights = _frozen(findings.percentiles), _frozen(findings.weights)
+    central = findings.central.tolist()
     features = []
-    for i, name in enumerate(view.behavior_names):
-        lower, median, upper = findings.central[i].tolist()
-        make: Callable[..., BehaviorFeature] = BehaviorFeature
-        if view.behavior_codes[i] is not None:
-            make = functools.partial(CategoryFeature, is_flag=i >= view.n_values)
+    for i, (name, make) in enumerate(zip(view.behavior_names, makes, strict=True)):
+        lower, median, upper = central[i]
+        verdict = None if findings.verdicts is None else findings.verdicts[i]
+        # By position: this is done for each value.
         features.append(
             make(
-                name=name,
-                value=float(values[i]),
-                partial_score=float(partial[i]),
-                share=float(partial[i] / whole) if whole > 0 else 0.0,
-                lower=lower,
-                median=median,
-                upper=upper,
-                percentiles=_frozen(findings.percentiles[i]),
-                weights=_frozen(findings.weights[i]),
-                format=view.behavior_formats[i],
-                verdict=None if findings.verdicts is None else findings.verdicts[i],
+                name,
+                values[i],
+                partial[i],
+                shares[i],
+                lower,
+                median,
+                upper,
+                percentiles[i],
+                weights[i],
+                view.behavior_formats[i],
+                verdict,
             )
         )
-    # Features without a score come last; those that contribute nothing to it never lead a sentence.
-    return tuple(
-        sorted(
-            features,
-            key=lambda feature: (
-                math.isnan(feature.partial_score),
-                not feature.share > 0.0,
-                -feature.oddness,
-                0.0 if math.isnan(feature.partial_score) else -feature.partial_score,
-            ),
-        )
-    )
+    features.sort(key=_importance)
+    return tuple(features)
 
 
-def _contexts_of(
+def _importance(feature: BehaviorFeature) -> tuple[bool, bool, float, float]:
+    """Features without a score come last; those that contribute nothing to it never lead a sentence."""
+    partial = feature.partial_score
+    if math.isnan(partial):
+        return True, not feature.share > 0.0, -feature.oddness, 0.0
+    return False, not feature.share > 0.0, -feature.oddness, -partial
+
+
+def _groups_of(
     view: FittedView,
     own: Sequence[Any],
     behaviors: Sequence[tuple[BehaviorFeature, ...]],
     findings: Sequence[RowFindings],
-) -> list[tuple[ContextFeature, ...]]:
-    """Describes the context of each row, with one call for all rows that have equally many reference rows."""
+) -> tuple[list[tuple[ContextFeature, ...]], list[tuple[int, int, float]]]:
+    """Describes the reference group of each row, with one call for all rows whose groups are equally large.
+
+    Returns the context; and how many reference rows are comparable, hold nearly all of the weight for the leading
+    feature, and how many of equal weight would count as much.
+    """
+    limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
     sizes = np.array([len(each.neighbors) for each in findings], dtype=np.int64)
-    found: list[tuple[ContextFeature, ...]] = [()] * len(findings)
-    for size in np.unique(sizes).tolist():
-        rows = np.flatnonzero(sizes == size).tolist()
+    contexts: list[tuple[ContextFeature, ...]] = [()] * len(findings)
+    numbers: list[tuple[int, int, float]] = [(0, 0, 0.0)] * len(findings)
+    for size, rows in _alike(sizes):
         groups = view.store.context(np.concatenate([findings[row].neighbors for row in rows]))
         groups = groups.reshape(len(rows), size, len(view.context))
         weights = np.stack([behaviors[row][0].weights for row in rows])
@@ -170,19 +197,31 @@ def _contexts_of(
                 np.ascontiguousarray(groups[:, :, place]),
                 weights,
                 [place in each for each in own_contexts],
+                view.n_threads,
             )
             for place, column in enumerate(view.context)
         ]
-        for row, features in zip(rows, zip(*described, strict=True), strict=True):
-            found[row] = features
-    return found
+        n_comparable = (np.stack([findings[row].distances for row in rows]) <= limit).sum(axis=1).tolist()
+        counted = zip(n_comparable, _n_counting(weights), (1.0 / np.sum(weights**2, axis=1)).tolist(), strict=True)
+        for row, features, each in zip(rows, zip(*described, strict=True), counted, strict=True):
+            contexts[row], numbers[row] = features, each
+    return contexts, numbers
 
 
-def _n_counting(weights: Floats) -> int:
-    """The minimum number of rows that hold nearly all of the weight."""
-    heaviest_first = np.sort(weights)[::-1]
+def _alike(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, list[int]]]:
+    """Rows whose groups are equally large, so few at a time that their groups fit into the cache."""
+    for size in np.unique(sizes).tolist():
+        rows = np.flatnonzero(sizes == size)
+        for begin in range(0, len(rows), ROWS_AT_A_TIME):
+            yield size, rows[begin : begin + ROWS_AT_A_TIME].tolist()
+
+
+def _n_counting(weights: Floats) -> list[int]:
+    """By row of weights: the minimum number of them that hold nearly all of the weight."""
+    heaviest_first = np.sort(weights, axis=1)[:, ::-1]
     # The tolerance absorbs rounding errors of the sum.
-    return int(np.searchsorted(np.cumsum(heaviest_first), NEARLY_ALL - 1e-9)) + 1
+    found: list[int] = ((np.cumsum(heaviest_first, axis=1) < NEARLY_ALL - 1e-9).sum(axis=1) + 1).tolist()
+    return found
 
 
 def plain_value(value: Any) -> Any:

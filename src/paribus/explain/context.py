@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
-from paribus._common.statistics import evenly, weighted_quantiles, weighted_quantiles_by_row
+from paribus._common.statistics import evenly, weighted_quantiles
 from paribus._common.text import listed, plain
+from paribus._core import weighted_quantiles_by_row
 from paribus.explain.time_words import TimeWords
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.row_store import ColumnSummary
@@ -154,6 +155,7 @@ class ContextColumn:
         groups: Floats,
         weights: Floats,
         counts: Sequence[bool],
+        n_threads: int = 1,
     ) -> list[ContextFeature]:
         """Describes the rows' own values and the weighted values of their reference groups, [row][reference row].
 
@@ -163,7 +165,7 @@ class ContextColumn:
         if self.codes is None and self.times is None:
             complete = np.flatnonzero(~np.isnan(groups).any(axis=1))
             own = [values[row] for row in complete.tolist()]
-            described = self._describe_numbers(own, groups[complete], weights[complete])
+            described = self._describe_numbers(own, groups[complete], weights[complete], n_threads)
             for row, each in zip(complete.tolist(), described, strict=True):
                 found[row] = each
         every = [
@@ -176,11 +178,11 @@ class ContextColumn:
         ]
 
     def _describe_numbers(
-        self, values: Sequence[float | Hashable], groups: Floats, weights: Floats
+        self, values: Sequence[float | Hashable], groups: Floats, weights: Floats, n_threads: int
     ) -> list[ContextFeature]:
         """Describes groups of numbers without gaps, all at once."""
         shares = weights / weights.sum(axis=1, keepdims=True)
-        ends = weighted_quantiles_by_row(groups, shares, CENTRAL)
+        ends = weighted_quantiles_by_row(groups, shares, np.array(CENTRAL), n_threads)
         low, high = ends[:, 0], ends[:, 1]
         inside = (groups >= low[:, None]) & (groups <= high[:, None])
         share = np.where(inside, shares, 0.0).sum(axis=1)

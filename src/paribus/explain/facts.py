@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -140,11 +141,12 @@ class BehaviorFeature:
         taus = self.percentiles
         if not taus[0] <= self.value <= taus[-1] or taus[0] == taus[-1]:
             return None
-        below, above = int(np.searchsorted(taus, self.value)), int(np.searchsorted(taus, self.value, "right"))
+        below, above = int(taus.searchsorted(self.value)), int(taus.searchsorted(self.value, "right"))
         # The narrowest interval that contains the value counts, as in the score.
-        narrowest = float(np.diff(taus[max(0, below - 1) : above + 1]).min())
-        step = (taus[-1] - taus[0]) / min(len(taus) - 1, self.n_effective)
-        if narrowest < GAP * step:
+        narrowest = min(high - low for low, high in pairwise(taus[max(0, below - 1) : above + 1].tolist()))
+        width, n_steps = float(taus[-1] - taus[0]), len(taus) - 1
+        # Fewer rows that count make for larger steps.
+        if narrowest < GAP * (width / n_steps) or narrowest < GAP * (width / min(n_steps, self.n_effective)):
             return None
         return float(taus[max(0, below - 1)]), float(taus[min(above, len(taus) - 1)])
 

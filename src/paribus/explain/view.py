@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -108,6 +109,16 @@ class FittedView:
             _get_n_threads=get_n_threads,
         )
 
+    @property
+    def n_threads(self) -> int:
+        """The number of threads to use."""
+        return self._get_n_threads()
+
+    def keeping(self) -> AbstractContextManager[None]:
+        """While it lasts, the method keeps what it makes for many rows, such as forests that it had to unpack."""
+        keeping = getattr(self._get_method(), "keeping", None)
+        return nullcontext() if keeping is None else keeping()
+
     def p_values(self, scores: Floats) -> Floats:
         """The probability that an ordinary row scores as high."""
         return self._fitted.method.p_values(scores, self.scores)
@@ -120,14 +131,14 @@ class FittedView:
         """The percentiles of behavior in encoded contexts, [row][feature][quantile]; `excluded` is left out."""
         unknown = np.full((len(context), len(self.behavior_names)), np.nan)
         fitted = np.full(len(context), -1 if excluded is None else excluded, dtype=np.int64)
-        return self._get_method().percentiles(RowBatch(context, unknown, fitted, self._get_n_threads()))
+        return self._get_method().percentiles(RowBatch(context, unknown, fitted, self.n_threads))
 
     def usual_ranges(self, rows: Positions) -> tuple[Floats, Floats]:
         """The 5 % and the 95 % percentiles of behavior of fitted rows, [row][feature]; each row is left out itself."""
         context, behavior = self.store.context(rows), self.store.behavior(rows)
         method = self._get_method()
         fitted = method.match(context, behavior)
-        found = method.percentiles(RowBatch(context, behavior, fitted, self._get_n_threads()))
+        found = method.percentiles(RowBatch(context, behavior, fitted, self.n_threads))
         n = found.shape[2] - 1
         return found[:, :, 5 * n // 100], found[:, :, -(-95 * n // 100)]
 

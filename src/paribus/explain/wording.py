@@ -97,6 +97,8 @@ def group(context: Sequence[ContextFeature], thinness: Thinness, *, by_leaves: b
 
 def _most_telling(context: Sequence[ContextFeature]) -> list[ContextFeature]:
     """The contextual features that a sentence names: of many, those that set the comparable rows apart the most."""
+    if len(context) <= MAX_CONTEXT_NAMES:
+        return list(context)
     ranked = sorted(context, key=lambda each: (each.warning is None, each.table_share / max(each.share, 1e-9)))
     kept = ranked[:MAX_CONTEXT_NAMES]
     return [each for each in context if any(each is one for one in kept)]

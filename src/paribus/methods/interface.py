@@ -70,6 +70,17 @@ class CategoryShares:
 
 
 @dataclass(frozen=True)
+class KnownDensity:
+    """Returns a distribution that has been computed."""
+
+    density: Density
+
+    def __call__(self) -> Density:
+        """The distribution."""
+        return self.density
+
+
+@dataclass(frozen=True)
 class CellVerdict:
     """How improbable a value is."""
 
@@ -80,12 +91,23 @@ class CellVerdict:
 
     None if there are no other behavioral features.
     """
-    density: Density | None
-    """The distribution of the feature in the row's context; None if it is categorical."""
+    get_density: Callable[[], Density] | None
+    """Returns the distribution of the feature in the row's context; None if it is categorical."""
     usual_given_all: tuple[float, float] | None = None
     """What 90 % of rows with the same context and the same other values have; None if it is of no interest."""
     shares: CategoryShares | None = None
     """The same if it is categorical."""
+
+    @property
+    def density(self) -> Density | None:
+        """The distribution of the feature in the row's context; None if it is categorical."""
+        return None if self.get_density is None else self.get_density()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A function that knows the rows around cannot be pickled.
+        density = self.density
+        get_density = None if density is None else KnownDensity(density)
+        return CellVerdict, (self.p_value, self.p_value_given_all, get_density, self.usual_given_all, self.shares)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -27,7 +28,7 @@ COLUMNS = ("none", "roles", "all")
 # The maximum number of flagged rows that are explained: those with the highest scores.
 MAX_FINDINGS = 10_000
 # Rows that are explained at a time, which bounds the memory for their distributions.
-BLOCK_SIZE = 500
+BLOCK_SIZE = 2_048
 
 Flags = npt.NDArray[np.bool_]
 Explain: TypeAlias = Callable[[Positions], Sequence[RowExplanation]]
@@ -250,9 +251,10 @@ class Results:
         """The findings about rows above the threshold, known or not, in descending order of score."""
         chosen = highest(self.rows.scores, min(int(self.is_above.sum()), MAX_FINDINGS))
         found: list[Finding] = []
-        for start in range(0, len(chosen), BLOCK_SIZE):
-            block = chosen[start : start + BLOCK_SIZE]
-            found += [Finding.of(each, int(row)) for row, each in zip(block, self.explain(block), strict=True)]
+        with self.view.keeping() if len(chosen) else nullcontext():
+            for start in range(0, len(chosen), BLOCK_SIZE):
+                block = chosen[start : start + BLOCK_SIZE]
+                found += [Finding.of(each, int(row)) for row, each in zip(block, self.explain(block), strict=True)]
         return found
 
     @cached_property

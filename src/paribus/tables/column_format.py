@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -94,8 +96,19 @@ class ColumnFormat:
         # Three significant digits of the variation between rows.
         return cls(Kind.NUMERIC, min(12, max(0, 2 - math.floor(math.log10(spread)))))
 
+    @cached_property
+    def _plain_numbers(self) -> tuple[str, float, float]:
+        """For most numbers: how they are written, and the bounds of their size, between which the text is not 0."""
+        if self.kind is not Kind.NUMERIC or self.scientific:
+            return "", np.inf, -np.inf
+        return f"{',' if self.grouped else ''}.{self.decimals}f", 10.0**-self.decimals, 1e21
+
     def __call__(self, value: Any, longest: int = MAX_TEXT_LENGTH) -> str:
         """Formats one value; a category has at most `longest` characters."""
+        if type(value) is float:
+            pattern, least, limit = self._plain_numbers
+            if least <= abs(value) < limit:
+                return format(value, pattern)
         if is_missing(value):
             return "missing"
         if self.kind is Kind.CATEGORICAL:
@@ -143,6 +156,15 @@ class ColumnFormat:
         if self.kind is not Kind.NUMERIC:
             return self
         distinct = {number for number in numbers if number == number}
+        if not self.scientific:
+            # Numbers that are farther apart than the last decimal look different: no need to write them.
+            ordered = sorted(distinct)
+            apart = 1.01 * 10.0**-self.decimals
+            if not ordered or (
+                max(-ordered[0], ordered[-1]) < 1e12 * apart
+                and all(high - low > apart for low, high in pairwise(ordered))
+            ):
+                return self
         finer = self
         for _ in range(MAX_EXTRA_DECIMALS):
             if len({finer(number) for number in distinct}) == len(distinct):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def as_relation(
 
 def _registrable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A column in a form that DuckDB converts correctly."""
-    if values.dtype.kind != "O":
+    if values.dtype.kind != "O" or _types(values) <= {str, NoneType}:
         return values
     has_booleans = is_boolean(values)
     found = np.empty(len(values), dtype=object)
@@ -59,9 +60,16 @@ def _registrable(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def is_boolean(values: npt.NDArray[Any]) -> bool:
     """Whether a column of objects holds booleans, and nothing else."""
+    if _types(values) <= {str, NoneType}:
+        return False
     known = [value for value in values if not is_missing(value)]
     return bool(known) and all(isinstance(value, bool | np.bool_) for value in known)
 
 
 def _is_text(values: npt.NDArray[Any]) -> bool:
-    return values.dtype.kind in "US" or any(isinstance(value, str) for value in values if value is not None)
+    return values.dtype.kind in "US" or any(issubclass(each, str) for each in _types(values))
+
+
+def _types(values: npt.NDArray[Any]) -> set[type]:
+    """The types of the values, which takes much less time than to look at each of them."""
+    return set(map(type, values.tolist())) if values.dtype.kind == "O" else set()

@@ -313,10 +313,10 @@ class CategoricalColumn:
             found[row] = each.probabilities[: codes[row]].sum() + share[row] * each.of(float(codes[row]))
         return np.where(missing, np.nan, found)
 
-    def hold(self, n_threads: int) -> None:
-        """Keeps the forest in the form that is fast for few rows."""
-        if self._forest is not None:
-            self._forest.hold(n_threads)
+    @property
+    def forests(self) -> list[Forest]:
+        """The forest; none for a constant column."""
+        return [] if self._forest is None else [self._forest]
 
     def percentiles(self, asked: Asked, n: int) -> Floats:
         """[row][n + 1]: categories have none."""

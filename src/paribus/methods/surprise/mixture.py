@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,10 @@ MAX_LISTED_VALUES = 2_000
 MAX_DECIMALS = 6
 # The mean evidence of the fitted values is 1 where these are calibrated, and less where they repeat.
 MIN_USUAL = 0.05
+
+
+DensityOfRow: TypeAlias = Callable[[int], Density]
+"""Returns the distribution of a row, given its place among those that were asked about: most are never drawn."""
 
 
 @dataclass(frozen=True)
@@ -269,13 +274,13 @@ class ConditionalColumn:
         assert learned.calibration is not None
         return _calibrated(learned.calibration, raw, mix(surprises, learned.shares) - learned.usual, around)
 
-    def find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], Floats, list[Density]]:
-        """What `judge` and `percentiles` say, and the distribution of each row."""
+    def find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], Floats, DensityOfRow]:
+        """What `judge` and `percentiles` say, and what returns the distribution of a row."""
         learned, smoothing = self._learned, self._learned.smoothing
         if smoothing is None:
             one = np.array([self._whole.range[0]])
             density = Density(one, np.full(1, 1e-300), np.ones(1), support=self._support)
-            return self.judge(asked, values), self.percentiles(asked, n), [density] * len(asked.rows)
+            return self.judge(asked, values), self.percentiles(asked, n), lambda row: density
         views = self._smooth_views(asked)
         raw, surprises, around, quantiles, atoms = column_findings(
             views,
@@ -288,14 +293,17 @@ class ConditionalColumn:
         )
         surprises = np.vstack([self._whole.surprises(asked, values), surprises.T])
         centers = [each[1] for each in views]
-        own = [each if center is None else each + center[:, None] for each, center in zip(atoms, centers, strict=True)]
-        places, widths, weights = self._smooth(own)
-        densities = [
-            Density(place, width, weights, smoothing.shape, self._support, learned.ranges)
-            for place, width in zip(places, widths, strict=True)
-        ]
+
+        def density_of(row: int) -> Density:
+            own = [
+                each[row : row + 1] if center is None else each[row : row + 1] + center[row]
+                for each, center in zip(atoms, centers, strict=True)
+            ]
+            (place,), (width,), weights = self._smooth(own)
+            return Density(place, width, weights, smoothing.shape, self._support, learned.ranges)
+
         judged = self._conclude(raw, surprises, around / STEPS_PER_NAT)
-        return judged, self._support.nearest(quantiles), densities
+        return judged, self._support.nearest(quantiles), density_of
 
     def percentiles(self, asked: Asked, n: int) -> Floats:
         """[row][n + 1]: from nearly the smallest value to nearly the largest; values that the column can have."""
@@ -379,10 +387,10 @@ class ConditionalColumn:
         below, up_to = self._reached(asked, values)
         return np.asarray(below + share * (up_to - below))
 
-    def hold(self, n_threads: int) -> None:
-        """Keeps the forests in the form that is fast for few rows."""
-        for view in self._views:
-            view.forest.hold(n_threads)
+    @property
+    def forests(self) -> list[Forest]:
+        """The forests; none for a constant column."""
+        return [view.forest for view in self._views]
 
     def _find_ranges(self, asked: Asked, values: Floats) -> RangeMap:
         """Calibrates ranges on some fitted rows."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -14,12 +16,11 @@ from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
 from paribus._common.workers import Workers
 from paribus._core import FeatureTable, RowIndex, reference_rows
-from paribus.methods.density import Density
 from paribus.methods.interface import CategoryShares, CellVerdict, Judged, RowBatch, RowFindings
 from paribus.methods.surprise.categories import CategoricalColumn, Categories
 from paribus.methods.surprise.cells import CellEvidence
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
-from paribus.methods.surprise.mixture import ConditionalColumn, find_support
+from paribus.methods.surprise.mixture import ConditionalColumn, DensityOfRow, find_support
 from paribus.methods.surprise.renewal import CombinedSamples, check_bins
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
@@ -387,7 +388,20 @@ class SurpriseModel:
     def hold(self, n_threads: int) -> None:
         """Keeps forests in the form that is fast for few rows, which takes more memory."""
         for column in self._columns:
-            column.hold(n_threads)
+            for forest in column.forests:
+                forest.hold(n_threads)
+
+    @contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Keeps what calls with many rows have to unpack, for further calls until the end."""
+        forests = [forest for column in self._columns for forest in column.forests]
+        for forest in forests:
+            forest.keep(True)
+        try:
+            yield
+        finally:
+            for forest in forests:
+                forest.keep(False)
 
     def percentiles(self, rows: RowBatch) -> npt.NDArray[np.float64]:
         """Distributions: [row][behavioral feature][quantile]."""
@@ -464,15 +478,15 @@ class SurpriseModel:
         asked = self._asked(rows)
         shape = (len(asked.rows), len(self._columns))
         evidence, surprises = np.empty(shape), np.empty(shape)
-        densities: list[list[Density] | None] = []
+        densities: list[DensityOfRow | None] = []
         shares: list[list[CategoryShares] | None] = []
         percentiles = np.empty((len(asked.rows), self._n_behavioral, N_QUANTILES + 1))
         for place, column in enumerate(self._columns):
             feature = place % self._n_behavioral
             values = np.ascontiguousarray(rows.behavior[:, feature])
             if place < self._n_behavioral and isinstance(column, ConditionalColumn):
-                found, percentiles[:, feature], of_rows = column.find(asked, values, N_QUANTILES)
-                densities.append(of_rows)
+                found, percentiles[:, feature], density_of = column.find(asked, values, N_QUANTILES)
+                densities.append(density_of)
                 shares.append(None)
             else:
                 found = column.judge(asked, values)
@@ -487,15 +501,19 @@ class SurpriseModel:
         assert judged.kinds is not None
         positions, distances, weights = self._groups(asked)
         neighbors = self._table.given(positions)
-        counts = (positions >= 0).sum(axis=1)
+        counts = (positions >= 0).sum(axis=1).tolist()
+        central = percentiles[:, :, [5, 50, 95]]
+        alone, kinds = judged.cell_p_values.tolist(), judged.kinds.tolist()
+        given_all = judged.cell_p_values_given_all
+        nothing: list[float | None] = [None] * self._n_behavioral
+        together = itertools.repeat(nothing) if given_all is None else given_all.tolist()
         findings = []
-        for row, n in enumerate(counts.tolist()):
-            given_all = judged.cell_p_values_given_all
+        for row, (n, of_row, of_row_together) in enumerate(zip(counts, alone, together, strict=False)):
             verdicts = tuple(
                 CellVerdict(
-                    float(judged.cell_p_values[row, feature]),
-                    None if given_all is None else float(given_all[row, feature]),
-                    None if each is None else each[row],
+                    of_row[feature],
+                    of_row_together[feature],
+                    None if each is None else partial(each, row),
                     usual_given_all.get((row, feature)),
                     None if of_categories is None else of_categories[row],
                 )
@@ -505,12 +523,12 @@ class SurpriseModel:
                 RowFindings(
                     judged.partial[row],
                     percentiles[row],
-                    percentiles[row][:, [5, 50, 95]],
+                    central[row],
                     neighbors[row, :n],
                     distances[row, :n],
                     weights[row, :, :n],
                     verdicts,
-                    str(judged.kinds[row]),
+                    kinds[row],
                 )
             )
         return findings

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaincc
 
 from paribus._common.arrays import Floats
 from paribus.methods.interface import KIND_NAMES
@@ -43,6 +42,8 @@ MIN_EVIDENCE = 1.0
 STRANGE = float(np.log(200.0))
 # Where a larger share of the rows have the same evidence, there is no scale to read off.
 MAX_TIE = 0.1
+# The number of terms of a sum that is as exact as the library's function.
+MAX_TERMS = 100
 NATS_PER_DIGIT = float(np.log(10.0))
 
 
@@ -226,13 +227,35 @@ def _name_kinds(verdict: Verdict, cells: CellEvidence) -> npt.NDArray[np.object_
     together = np.nan_to_num(cells.given_all)
     # Given each other, values are hardly related: the sum of the evidence of ordinary ones has a gamma distribution.
     n_others = np.maximum((~np.isnan(cells.given_all)).sum(axis=1) - 1, 1)
-    rest = gammaincc(n_others, together.sum(axis=1) - together.max(axis=1))
+    rest = gamma_tail(n_others, together.sum(axis=1) - together.max(axis=1), together.shape[1])
     one_together = _one_stands_out(cells.given_all) & (rest >= np.exp(-STRANGE))
     undecided = ~(one_alone | several_alone | one_together)
     has_more_together = together.sum(axis=1) > np.nan_to_num(alone).sum(axis=1)
     named[several_alone | (undecided & ~has_more_together)] = WHOLE
     named[undecided & has_more_together] = COMBINATION
     return named
+
+
+def gamma_tail(n: npt.NDArray[np.int64], sums: Floats, largest: int) -> Floats:
+    """The probability that the sum of n values with a standard exponential distribution is larger.
+
+    How it is computed depends on the largest n that there may be, so that a row does not depend on those around it.
+
+    >>> gamma_tail(np.array([1, 3]), np.array([2.0, 2.0]), 3).round(4)
+    array([0.1353, 0.6767])
+    """
+    if largest > MAX_TERMS:
+        # Its import takes longer than to score a few rows.
+        from scipy.special import gammaincc
+
+        return np.asarray(gammaincc(n, sums))
+    # As many events of a Poisson process at most.
+    term = np.exp(-sums)
+    found = term.copy()
+    for events in range(1, largest):
+        term = term * (sums / events)
+        found += np.where(events < n, term, 0.0)
+    return found
 
 
 def _one_stands_out(evidence: Floats) -> npt.NDArray[np.bool_]:
