@@ -197,8 +197,10 @@ def main() -> None:
         measure(5_000, 5_000)
         return
     if not arguments.page_only:
-        results = [measure(100_000, 50_000), measure(1_000_000, 50_000)]
-        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        results = []
+        for n_rows in (100_000, 1_000_000):
+            results.append(measure(n_rows, 50_000))
+            RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     write_page(json.loads(RESULTS.read_text(encoding="utf-8")))
 
 
