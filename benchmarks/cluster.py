@@ -23,14 +23,24 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
+from paper.markdown import rewrite_part
+
+import paribus.dask as on_dask
+import paribus.spark as on_spark
+from paribus import ConditionalSurprise, sample_rows
+from paribus.engines import find_engine
+from paribus.tables.drawing import MAX_SAMPLE
+from paribus.tables.streams import TableBatches
 
 CHUNK = 250_000
 CONTEXT = ["site", "kind", "hour", "altitude", "load"]
 BEHAVIOR = ["power", "heat", "noise", "flow", "state"]
 RESULTS = Path(__file__).with_name("cluster.json")
 PAGE = Path(__file__).parents[1] / "docs" / "methods" / "performance.md"
-BEGIN, END = "<!-- cluster: begin -->", "<!-- cluster: end -->"
 SECONDS_BETWEEN_LOOKS = 2.0
+DRIVER, DRIVER_JAVA = "driver", "driver's Java"
+EXECUTORS_JAVA, WORKERS = "executors' Java", "workers"
 
 
 def chunk(number: int, n_rows: int) -> dict[str, Any]:
@@ -65,213 +75,271 @@ def sizes(n_rows: int) -> list[int]:
     return [min(CHUNK, n_rows - begin) for begin in range(0, n_rows, CHUNK)]
 
 
-def detector() -> Any:
-    from paribus import ConditionalSurprise
-
+def detector() -> ConditionalSurprise:
     return ConditionalSurprise(CONTEXT, BEHAVIOR)
 
 
 class Watch:
-    """Looks at this process and those that it started: the highest memory of each kind, and processor time."""
+    """Looks at this process and those that it started: the highest memory and the processor time of each kind."""
 
     def __init__(self) -> None:
-        import psutil
-
         self._me = psutil.Process()
-        self.peaks: dict[str, float] = {}
-        self._seconds: dict[int, float] = {}
+        self._largest: dict[str, float] = {}
+        self._together: dict[str, float] = {}
+        self._seconds: dict[int, tuple[str, float]] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._look_on, daemon=True)
         self._thread.start()
 
     def _look_on(self) -> None:
         while not self._ended.wait(SECONDS_BETWEEN_LOOKS):
-            self._look()
+            self.look()
 
-    def _look(self) -> None:
-        import psutil
-
+    def look(self) -> dict[str, float]:
+        """The processor time so far, in seconds by kind of process."""
         sums: dict[str, float] = {}
         for process in [self._me, *self._me.children(recursive=True)]:
             try:
-                kind, memory, times = self._kind(process), process.memory_full_info(), process.cpu_times()
+                # Pages that processes share, as those of a mapped model, are counted once.
+                kind, memory, times = self._kind(process), process.memory_full_info().pss / 2**20, process.cpu_times()
             except psutil.Error:
                 continue
-            self._seconds[process.pid] = times.user + times.system
-            # Pages that processes share, as those of a mapped model, are counted once.
-            sums[kind] = sums.get(kind, 0.0) + memory.pss / 2**20
+            self._seconds[process.pid] = kind, times.user + times.system
+            sums[kind] = sums.get(kind, 0.0) + memory
+            self._largest[kind] = max(self._largest.get(kind, 0.0), memory)
         for kind, each in sums.items():
-            self.peaks[kind] = max(self.peaks.get(kind, 0.0), each)
+            self._together[kind] = max(self._together.get(kind, 0.0), each)
+        seconds: dict[str, float] = {}
+        for kind, each in self._seconds.values():
+            seconds[kind] = seconds.get(kind, 0.0) + each
+        return seconds
 
-    def _kind(self, process: Any) -> str:
+    def _kind(self, process: psutil.Process) -> str:
         if process.pid == self._me.pid:
-            return "driver"
+            return DRIVER
         command = " ".join(process.cmdline())
         if "CoarseGrainedExecutorBackend" in command:
-            return "executors (Java)"
-        return "driver (Java)" if "java" in command.split(" ")[0] else "workers (Python)"
+            return EXECUTORS_JAVA
+        if "java" in command.split(" ")[0]:
+            return DRIVER_JAVA
+        # Processes that only start others are small.
+        return WORKERS
 
-    def stop(self) -> tuple[dict[str, float], float]:
-        """The peaks in MB, all processes of a kind together, and the processor time in seconds."""
+    def stop(self) -> dict[str, dict[str, int]]:
+        """The peaks of memory in MB: by kind, that of the largest process, and that of all of them together."""
         self._ended.set()
         self._thread.join()
-        self._look()
-        return {kind: round(peak) for kind, peak in self.peaks.items()}, sum(self._seconds.values())
+        self.look()
+        return {
+            kind: {"largest": round(self._largest[kind]), "together": round(self._together[kind])}
+            for kind in self._largest
+        }
 
 
 def run_one(n_rows: int, n_sample: int) -> Iterator[Any]:
-    from paribus import sample_rows
-    from paribus.tables.streams import TableBatches
+    """On this machine, without an engine: two threads."""
 
     def batches() -> Iterator[Any]:
         for number, size in enumerate(sizes(n_rows)):
-            rows = chunk(number, size)
-            for begin in range(0, size, 65_536):
-                yield {name: column[begin : begin + 65_536] for name, column in rows.items()}
+            yield chunk(number, size)
 
+    yield
     sample = sample_rows(TableBatches(batches), CONTEXT, BEHAVIOR, n_rows=n_sample)
+    yield
     fitted = detector().fit(sample.table)
-    yield fitted
-    total = flagged = 0.0
+    yield
+    total, flagged = 0.0, 0
     for batch in batches():
         scored = fitted.score_batch(batch)
         total += float(np.nansum(scored["score"]))
         flagged += int((scored["label"] == "anomaly").sum())
-    yield total, int(flagged)
+    yield total, flagged, fitted.threshold_
 
 
 def run_spark(n_rows: int, n_sample: int) -> Iterator[Any]:
+    """On Spark: two executors of one core and 1 GB of Java memory each."""
     import pyarrow as pa
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as f
 
-    import paribus.spark
-
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     session = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.executorEnv.PYTHONPATH", os.environ.get("PYTHONPATH", ""))
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
-    all_sizes = sizes(n_rows)
+    all_sizes, make = sizes(n_rows), chunk
 
     def generate(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from pa.table(chunk(number, all_sizes[number])).to_batches(max_chunksize=65_536)
+                yield from pa.table(make(number, all_sizes[number])).to_batches(max_chunksize=10_000)
 
     schema = "site string, kind string, hour double, altitude double, load double, power double, heat double, "
     frame = session.range(0, len(all_sizes), 1, len(all_sizes)).mapInArrow(
         generate, schema + "noise double, flow double, state string"
     )
-    fitted = paribus.spark.fit(detector(), frame, n_rows=n_sample)
-    yield fitted
-    scored = paribus.spark.score(fitted, frame, keep=[])
+    yield
+    drawn = detector().draw(find_engine(frame), frame, n_rows=n_sample)
+    yield
+    fitted = detector().fit(drawn)
+    yield
+    scored = on_spark.score(fitted, frame, keep=[])
     row = scored.agg(f.sum("score"), f.sum((f.col("label") == "anomaly").cast("long"))).collect()[0]
-    yield float(row[0]), int(row[1])
+    yield float(row[0]), int(row[1]), fitted.threshold_
     session.stop()
 
 
 def run_dask(n_rows: int, n_sample: int) -> Iterator[Any]:
+    """On Dask: two workers of one thread each."""
     import dask.dataframe as dd
     from dask import compute
     from distributed import Client, LocalCluster
 
-    import paribus.dask
-
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
         all_sizes = sizes(n_rows)
-        frame = dd.from_map(frame_of, list(range(len(all_sizes))), all_sizes, meta=pd.DataFrame(chunk(0, 5))[:0])
-        fitted = paribus.dask.fit(detector(), frame, n_rows=n_sample)
-        yield fitted
-        scored = paribus.dask.score(fitted, frame, keep=[])
-        yield tuple(compute(scored["score"].sum(), (scored["label"] == "anomaly").sum()))
+        frame = dd.from_map(frame_of, list(range(len(all_sizes))), all_sizes, meta=frame_of(0, 5)[:0])
+        yield
+        drawn = detector().draw(find_engine(frame), frame, n_rows=n_sample)
+        yield
+        fitted = detector().fit(drawn)
+        yield
+        scored = on_dask.score(fitted, frame, keep=[])
+        total, flagged = compute(scored["score"].sum(), (scored["label"] == "anomaly").sum())
+        yield float(total), int(flagged), fitted.threshold_
 
 
 def frame_of(number: int, n_rows: int) -> pd.DataFrame:
+    """A partition of the table on Dask."""
     return pd.DataFrame(chunk(number, n_rows))
 
 
 RUNS = {"one": run_one, "spark": run_spark, "dask": run_dask}
+PHASES = ("draw", "fit", "score")
 
 
 def measure(engine: str, n_rows: int, n_sample: int) -> dict[str, Any]:
-    """Fits and scores on one engine, in this process."""
+    """Fits and scores on one engine, in this process and those that it starts."""
     warnings.simplefilter("ignore")
     watch = Watch()
-    start = time.perf_counter()
     steps = RUNS[engine](n_rows, n_sample)
-    fitted = next(steps)
-    middle = time.perf_counter()
-    before = time.process_time()
-    total, flagged = next(steps)
-    own_processor = time.process_time() - before
-    end = time.perf_counter()
-    peaks, processor = watch.stop()
+    next(steps)
+    phases = {}
+    start, before = time.perf_counter(), watch.look()
+    answer = None
+    for phase in PHASES:
+        answer = next(steps)
+        now, after = time.perf_counter(), watch.look()
+        used = {kind: round(after[kind] - before.get(kind, 0.0), 1) for kind in after}
+        phases[phase] = {"seconds": round(now - start, 1), "processor_seconds": used}
+        print(phase, phases[phase], file=sys.stderr, flush=True)
+        start, before = time.perf_counter(), after
+    peaks = watch.stop()
     for _ in steps:
         pass
+    assert answer is not None
+    total, flagged, threshold = answer
     return {
         "engine": engine,
         "rows": n_rows,
         "sample": n_sample,
-        "fit_seconds": round(middle - start, 1),
-        "score_seconds": round(end - middle, 1),
-        "processor_seconds": round(processor, 1),
-        # Of this process alone, which on a cluster only waits.
-        "score_processor_seconds": round(own_processor, 1),
+        "phases": phases,
         "peak_mb": peaks,
         # The same on all engines, up to the order of a sum.
         "sum_of_scores": float(f"{total:.9g}"),
         "flagged": flagged,
-        "threshold": fitted.threshold_,
+        "threshold": threshold,
     }
 
 
-NAMES = {"one": "one machine, in batches", "spark": "Spark, `local-cluster[2,1,1024]`", "dask": "Dask, two processes"}
+NAMES = {
+    "one": "one machine, in batches, two threads",
+    "spark": "Spark, `local-cluster[2,1,1024]`",
+    "dask": "Dask, two processes of one thread",
+}
+N_CORES = 2
+CORES_PER_EXECUTOR = 4
+# Rows and executors to estimate times for.
+PLANS = ((50e6, 1), (50e6, 4), (200e6, 8), (10**9, 8), (10**9, 32), (10**9, 128), (10**10, 256))
 
 
-def page(results: list[dict[str, Any]]) -> str:
-    """The table of the page."""
-    lines = ["| engine | rows | fitted rows | fit | scores | processor time | peak memory (all processes of a kind) |"]
-    lines.append("| --- | ---: | ---: | ---: | ---: | ---: | --- |")
+def as_time(seconds: float) -> str:
+    """A time to read.
+
+    >>> as_time(50.2), as_time(600), as_time(40_000)
+    ('50 s', '10 min', '11 h')
+    """
+    if seconds < 100:
+        return f"{seconds:,.0f} s"
+    return f"{seconds / 60:,.0f} min" if seconds < 6 * 3600 else f"{seconds / 3600:,.0f} h"
+
+
+def measured_table(results: list[dict[str, Any]]) -> list[str]:
+    """The times and peaks of memory that were measured."""
+    lines = [
+        "| | rows | fitted rows | draw | fit | score | in all | processor time of a row's score |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
     for each in results:
-        peaks = ", ".join(f"{kind} {peak:,.0f} MB" for kind, peak in sorted(each["peak_mb"].items()))
+        phases = each["phases"]
+        seconds = [phases[phase]["seconds"] for phase in PHASES]
+        used = sum(phases["score"]["processor_seconds"].values())
+        times = " | ".join(map(as_time, [*seconds, sum(seconds)]))
         lines.append(
-            f"| {NAMES[each['engine']]} | {each['rows']:,} | {each['sample']:,} | {each['fit_seconds']:,.0f} s | "
-            f"{each['score_seconds']:,.0f} s | {each['processor_seconds']:,.0f} s | {peaks} |"
+            f"| {NAMES[each['engine']]} | {each['rows']:,} | {each['sample']:,} | {times} | "
+            f"{used / each['rows'] * 1e6:,.0f} µs |"
         )
-    return "\n".join(lines)
+    lines += ["", "Peak memory, of the largest process where there are several:", ""]
+    lines += [
+        "| | rows | driver | driver's Java | an executor's Java | a worker (Python) | all together |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for each in results:
+        peaks = each["peak_mb"]
+        shown = [
+            f"{peaks[kind]['largest']:,} MB" if kind in peaks else ""
+            for kind in (DRIVER, DRIVER_JAVA, EXECUTORS_JAVA, WORKERS)
+        ]
+        together = sum(kind["together"] for kind in peaks.values())
+        lines.append(f"| {NAMES[each['engine']]} | {each['rows']:,} | {' | '.join(shown)} | {together:,} MB |")
+    return lines
 
 
-def estimate(results: list[dict[str, Any]]) -> str:
-    """Rows, cores and expected times, from the processor time of scores on one machine."""
-    one = next(each for each in results if each["engine"] == "one")
-    rate = one["rows"] / one["score_processor_seconds"]
-    lines = [f"| rows | cores | scores, at {rate:,.0f} rows/s per core |", "| ---: | ---: | ---: |"]
-    for n_rows, n_cores in ((50e6, 2), (50e6, 16), (10**9, 64), (10**9, 256), (10**10, 1024)):
-        minutes = n_rows / (rate * n_cores) / 60
-        text = f"{minutes:,.0f} min" if minutes < 300 else f"{minutes / 60:,.1f} h"
-        lines.append(f"| {n_rows:,.0f} | {n_cores:,} | {text} |")
-    return "\n".join(lines)
+def estimated_table(results: list[dict[str, Any]]) -> list[str]:
+    """Rows, executors and expected times, from the rates of the largest run on each engine."""
+    largest = {
+        engine: max(found, key=lambda each: each["rows"])
+        for engine in ("spark", "dask")
+        if (found := [each for each in results if each["engine"] == engine])
+    }
+    lines = [
+        "| rows | executors of 4 cores | " + " | ".join(engine.capitalize() for engine in largest) + " |",
+        "| ---: | ---: |" + " ---: |" * len(largest),
+    ]
+    for n_rows, n_executors in PLANS:
+        times = []
+        for each in largest.values():
+            seconds = {phase: each["phases"][phase]["seconds"] for phase in PHASES}
+            share = n_rows / each["rows"] * N_CORES / (n_executors * CORES_PER_EXECUTOR)
+            times.append(as_time(seconds["fit"] + share * (seconds["draw"] + seconds["score"])))
+        lines.append(f"| {n_rows:,.0f} | {n_executors:,} | {' | '.join(times)} |")
+    return lines
 
 
 def write_page() -> None:
+    """Writes the results into the page."""
     results = json.loads(RESULTS.read_text())
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    heading = "An estimate for clusters, from the processor time of one machine's scores:"
-    made = f"{page(results)}\n\n{heading}\n\n{estimate(results)}"
-    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
+    rewrite_part(PAGE, "cluster", measured_table(results))
+    rewrite_part(PAGE, "cluster-estimate", estimated_table(results))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=50_000_000)
-    parser.add_argument("--sample", type=int, default=2**21)
+    parser.add_argument("--sample", type=int, default=MAX_SAMPLE)
     parser.add_argument("--engines", default="one,spark,dask")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--page", action="store_true", help="only write the results into the page")
@@ -280,15 +348,21 @@ def main() -> None:
         print(json.dumps(measure(options.measure, options.rows, options.sample)))
         return
     if not options.page:
-        results = []
         for engine in options.engines.split(","):
             command = [sys.executable, __file__, "--measure", engine]
             command += ["--rows", str(options.rows), "--sample", str(options.sample)]
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            results.append(json.loads(done.stdout.splitlines()[-1]))
-            print(results[-1], flush=True)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+            remember(json.loads(done.stdout.splitlines()[-1]))
     write_page()
+
+
+def remember(result: dict[str, Any]) -> None:
+    """Adds a result to the file, in place of an earlier one of the same engine and size."""
+    earlier = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    kept = [each for each in earlier if (each["engine"], each["rows"]) != (result["engine"], result["rows"])]
+    order = list(RUNS)
+    results = sorted([*kept, result], key=lambda each: (-each["rows"], order.index(each["engine"])))
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

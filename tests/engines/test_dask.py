@@ -16,6 +16,8 @@ from distributed import Client, LocalCluster
 import paribus.dask as on_dask
 from paribus import sample_rows
 from paribus.cli.app import app
+from paribus.detectors.cluster import score_and_find
+from paribus.detectors.cluster_rows import ScoreRows
 from tests.engines.tables import BEHAVIOR, CONTEXT, N_ROWS, N_SAMPLE, qcad, shuffled, stations, surprise
 
 pytestmark = [
@@ -172,3 +174,23 @@ def test_what_a_cluster_cannot_do_is_said_first(options: dict[str, Any], words: 
         surprise().set_params(**options).fit(frame_of(stations(), 2))
     with pytest.raises(ValueError, match="give known rows by a rule"):
         surprise().fit(frame_of(stations(), 2), known=[{"row": "S7", "status": "confirmed"}])
+
+
+def test_known_rows_are_named_by_the_key() -> None:
+    """Tests that a confirmed anomaly is excluded from the fit as on one machine, if a column names the rows."""
+    known = [{"row": "S7", "status": "confirmed"}]
+    expected = surprise().fit(stations().set_index("id"), known=known)
+    found = on_dask.fit(surprise(), frame_of(shuffled(8), 2), key="id", known=known)
+    assert sorted(found.anomaly_scores_) == sorted(expected.anomaly_scores_)
+    assert sorted(found.anomaly_scores_) != sorted(surprise().fit(stations()).anomaly_scores_)
+
+
+def test_rows_are_scored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the list, the counts and the folder of results come from one computation."""
+    detector = surprise().fit(stations())
+    scored = []
+    original = ScoreRows.__call__
+    monkeypatch.setattr(ScoreRows, "__call__", lambda self, batch: scored.append(len(batch)) or original(self, batch))
+    score_and_find(detector, frame_of(stations(), 3), 2, out=str(tmp_path / "out"), out_columns=["id"])
+    assert sum(scored) == N_ROWS
+    assert len(pd.read_parquet(tmp_path / "out")) == N_ROWS

@@ -20,7 +20,7 @@ import paribus.spark as on_spark
 from paribus import sample_rows
 from paribus.cli.app import app
 from paribus.engines.checks import check_versions, own_versions
-from paribus.engines.spark import make_probe
+from paribus.engines.spark import SparkEngine, make_probe
 from tests.engines.java import ADVICE, find_java
 from tests.engines.tables import BEHAVIOR, CONTEXT, N_ROWS, N_SAMPLE, qcad, shuffled, stations, surprise
 from tests.support.system_packages import must_have
@@ -147,6 +147,14 @@ def test_a_failed_batch_names_its_column(rows: Any) -> None:
         on_spark.highest(detector, bad, 2)
     with pytest.raises(TypeError, match="column 'wind' held numbers at fit and does not here"):
         on_spark.score(detector, rows.selectExpr("month", "elevation", "rain", "string(wind) as wind"))
+
+
+def test_large_results_of_tasks_come_in_pieces(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that results which Java could not collect at once are whole, and in the order of tasks."""
+    monkeypatch.setattr("paribus.engines.spark.MAX_AT_ONCE", 2**20)
+    sizes = [5_000_000, 0, 2_500_000]
+    found = list(SparkEngine(spark).run(lambda size: bytes(size) + b"end", sizes))
+    assert [(len(each), each[-3:]) for each in found] == [(size + 3, b"end") for size in sizes]
 
 
 def test_executors_say_what_they_lack(spark: Any) -> None:

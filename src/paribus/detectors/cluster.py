@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,11 +14,11 @@ import numpy.typing as npt
 from paribus._common.atomic_files import AnyPath, check_writable
 from paribus._common.validation import check_whole_number
 from paribus.detectors.base import ContextualDetector
+from paribus.detectors.cluster_rows import TIE, ScoreRows
 from paribus.detectors.estimator import require_fitted
 from paribus.detectors.explanation import Explanation
-from paribus.detectors.load import load
 from paribus.engines import find_engine
-from paribus.engines.interface import Engine, SharedFile
+from paribus.engines.interface import Engine
 from paribus.engines.workers import as_shared, shared_folder
 from paribus.explain.group import AnomalyGroup
 from paribus.explain.known import KnownLike, read_known
@@ -29,11 +27,8 @@ from paribus.output.results import MAX_FINDINGS, Results, WholeTable
 from paribus.tables.column import Kind
 from paribus.tables.drawing import MAX_SAMPLE
 from paribus.tables.roles import find_columns
-from paribus.tables.row_reading import RowReader
 from paribus.tables.table import Table
 
-# Orders rows with equal scores in the same way on every engine.
-TIE = "paribus_tie"
 # The number of ordinary fitted rows that flagged rows are shown among.
 N_BACKGROUND = 20_000
 
@@ -52,67 +47,6 @@ class HighestRows:
     """The number of rows that have a score."""
     n_flagged: int
     """The number of rows with a score above the threshold."""
-
-
-@dataclass(frozen=True)
-class ScoreRows:
-    """Scores batches on a worker, with a model that it reads from a file once."""
-
-    model: SharedFile
-    keep: tuple[str, ...]
-    roles: tuple[str, ...]
-    categories: frozenset[str]
-    """Those of the roles that are categorical."""
-    sentences: bool
-    n_threads: int
-    has_tie: bool
-    """Whether to add a column that orders rows with equal scores."""
-
-    def __call__(self, batch: Any) -> Any:
-        """Scores a batch. An error names the column."""
-        return self.score(load_once(self.model.path(), self.n_threads), batch)
-
-    def score(self, detector: ContextualDetector, batch: Any) -> Any:
-        """Scores a batch with a detector."""
-        try:
-            keep = [*self.keep, TIE] if self.has_tie else self.keep
-            rows = self._with_tie(batch) if self.has_tie else batch
-            return detector.score_batch(rows, keep=keep, sentences=self.sentences)
-        except Exception as error:
-            raise ValueError(f"a batch cannot be scored: {self._named(batch, error)}") from error
-
-    def _named(self, batch: Any, error: Exception) -> str:
-        """The error, and its column."""
-        said = " ".join(str(error).split()) or type(error).__name__
-        if any(f"'{name}'" in said for name in self.roles):
-            return said
-        table = Table(batch)
-        for name in self.roles:
-            try:
-                position = table.find_column(name)
-                table.categories(position) if name in self.categories else table.numbers(position)
-            except Exception:
-                return f"column '{name}': {said}"
-        return f"{said} (its columns are {', '.join(self.roles)})"
-
-    def _with_tie(self, batch: Any) -> Any:
-        table = Table(batch)
-        positions = find_columns(table, self.roles)
-        named = frozenset(p for p, name in zip(positions, self.roles, strict=True) if name in self.categories)
-        # As many bits as a float holds exactly.
-        ties = (RowReader(tuple(positions), named).hashes(table) >> np.uint64(11)).astype(np.float64)
-        if hasattr(batch, "append_column"):
-            import pyarrow
-
-            return batch.append_column(TIE, pyarrow.array(ties))
-        return batch.assign(**{TIE: ties})
-
-
-@lru_cache(maxsize=2)
-def load_once(path: str, n_threads: int) -> ContextualDetector:
-    """Reads a model, once per process: its arrays are mapped into memory."""
-    detector: ContextualDetector = load(path).set_params(n_jobs=n_threads, progress=False)
-    return detector
 
 
 def fit(
@@ -264,21 +198,20 @@ def score_and_find(
     engine = require_engine(frame)
     names = list(dict.fromkeys([*_roles(detector), *keep, *out_columns]))
     scored = _scored(engine, detector, frame, names, sentences=sentences, has_tie=True)
-    with nullcontext(scored) if out is None else engine.cached(scored) as rows:
-        if out is not None:
-            results = [name for name in engine.names(rows) if name not in names and name != TIE]
-            chosen = rows[rows["label"] == "anomaly"] if only_flagged else rows
-            engine.write(engine.select(chosen, [*out_columns, *results]), out)
-        table, counts = engine.highest(
-            rows,
-            n_rows,
-            ["score", TIE],
-            lambda frame: {
-                "rows": frame["label"] == frame["label"],
-                "unscored": frame["label"] == "not scored",
-                "flagged": frame["label"] == "anomaly",
-            },
-        )
+
+    def written(rows: Any) -> Any:
+        results = [name for name in engine.names(rows) if name not in names and name != TIE]
+        chosen = rows[rows["label"] == "anomaly"] if only_flagged else rows
+        return engine.select(chosen, [*out_columns, *results])
+
+    def counted(rows: Any) -> dict[str, Any]:
+        return {
+            "rows": rows["label"] == rows["label"],
+            "unscored": rows["label"] == "not scored",
+            "flagged": rows["label"] == "anomaly",
+        }
+
+    table, counts = engine.highest(scored, n_rows, ["score", TIE], counted, out=None if out is None else (written, out))
     found = Table(table)
     scores = found.numbers(found.find_column("score"))
     shown = [name for name in (found.names or []) if name != TIE]

@@ -34,7 +34,7 @@ from paribus.tables.encoding import sorted_categories
 from paribus.tables.roles import column_keys, find_columns, require_columns
 from paribus.tables.row_sample import sample_rows
 from paribus.tables.streams import find_batches
-from paribus.tables.table import Columns, Contexts, Table
+from paribus.tables.table import Columns, Contexts, NamedRows, Table
 from paribus.tables.time_parts import TREND
 
 if TYPE_CHECKING:
@@ -263,8 +263,12 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 f"reference='past' is not available on {engine.name}: fit to a table on one machine, or use 'all'"
             )
-        if any(entry.row is not None for entry in known):
-            raise ValueError(f"rows of a {engine.name} DataFrame have no labels: give known rows by a rule, not a row")
+        has_labels = any(entry.row is not None for entry in known)
+        if has_labels and key is None:
+            raise ValueError(
+                f"rows of a {engine.name} DataFrame have no labels: name the column of their ids with key=... of "
+                f"{engine.module}.fit, or give known rows by a rule"
+            )
         given = [self.contextual, self.behavioral, self.categorical]
         if not all(isinstance(name, str) for name in column_keys(given)):
             raise ValueError(f"columns of a {engine.name} DataFrame are given by name, not by position")
@@ -280,6 +284,11 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             # Rules may be about any column.
             columns=engine.names(frame) if known else None,
         )
+        if has_labels:
+            rows = Table(sample.table)
+            columns = {name: rows.values(rows.find_column(name)) for name in engine.names(frame)}
+            labels = np.array(rows.cells(rows.find_column(str(key))), dtype=object)
+            sample = replace(sample, table=NamedRows(columns, labels))
         return DrawnFrame(sample, EngineWorkers(engine), engine.module)
 
     def _warn_of_unseen(self) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from paribus.engines.batch_size import batch_size
 from paribus.engines.checks import PACKAGES, check_versions, own_versions
 from paribus.engines.interface import SharedFile
 from paribus.tables.joining import join_tables
-
-# Rows of a partition that are worked on at a time.
-BATCH_SIZE = 65_536
 
 
 @dataclass(frozen=True)
@@ -56,8 +53,8 @@ class OnPartition:
 
 def batches_of(partition: Any) -> list[Any]:
     """The rows of a partition in batches; an empty partition is one batch."""
-    begins = range(0, max(len(partition), 1), BATCH_SIZE)
-    return [partition.iloc[begin : begin + BATCH_SIZE] for begin in begins]
+    size = batch_size(partition.shape[1])
+    return [partition.iloc[begin : begin + size] for begin in range(0, max(len(partition), 1), size)]
 
 
 class DaskEngine:
@@ -152,21 +149,21 @@ class DaskEngine:
         return frame.map_partitions(InBatches(work), meta=result, enforce_metadata=False)
 
     def highest(
-        self, frame: Any, n: int, by: Sequence[str], counted: Callable[[Any], dict[str, Any]]
+        self,
+        frame: Any,
+        n: int,
+        by: Sequence[str],
+        counted: Callable[[Any], dict[str, Any]],
+        out: tuple[Callable[[Any], Any], str] | None = None,
     ) -> tuple[Any, dict[str, int]]:
         """The rows with the highest values in some columns, and the number of rows for which conditions hold."""
         from dask import compute
 
         wanted = counted(frame)
-        # Computed together, so that each row is scored once.
-        table, *sums = compute(frame.nlargest(n, columns=list(by)), *(each.sum() for each in wanted.values()))
-        return table, dict(zip(wanted, map(int, sums), strict=True))
-
-    @contextmanager
-    def cached(self, frame: Any) -> Iterator[Any]:
-        """The frame, computed only once even if it is used several times."""
-        yield frame.persist()
-
-    def write(self, frame: Any, path: str) -> None:
-        """Writes a frame to a folder of Parquet files."""
-        frame.to_parquet(path, write_index=False)
+        wishes = [frame.nlargest(n, columns=list(by)), *(each.sum() for each in wanted.values())]
+        if out is not None:
+            written, path = out
+            wishes.append(written(frame).to_parquet(path, write_index=False, compute=False))
+        # Computed together, so that each row is scored once, and is in memory only until it is written.
+        table, *sums = compute(*wishes)
+        return table, dict(zip(wanted, map(int, sums[: len(wanted)]), strict=True))

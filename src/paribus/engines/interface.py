@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 
@@ -70,15 +69,15 @@ class Engine(Protocol):
         """
 
     def highest(
-        self, frame: Any, n: int, by: Sequence[str], counted: Callable[[Any], dict[str, Any]]
+        self,
+        frame: Any,
+        n: int,
+        by: Sequence[str],
+        counted: Callable[[Any], dict[str, Any]],
+        out: tuple[Callable[[Any], Any], str] | None = None,
     ) -> tuple[Any, dict[str, int]]:
         """The rows with the highest values in some columns, in descending order, as a local table.
 
-        And by name, the number of rows for which a condition on columns of the frame holds.
+        And by name, the number of rows for which a condition on columns of the frame holds. With `out`, what a function
+        makes of the frame is also written to a folder of Parquet files. The frame is computed only once.
         """
-
-    def cached(self, frame: Any) -> AbstractContextManager[Any]:
-        """The frame, computed only once even if it is used several times."""
-
-    def write(self, frame: Any, path: str) -> None:
-        """Writes a frame to a folder of Parquet files."""

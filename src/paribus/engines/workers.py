@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,15 +23,15 @@ _CHUNK = 2**20
 
 @dataclass(frozen=True)
 class SharedWork:
-    """Work with an object that every worker has."""
+    """Work with objects that every worker has."""
 
-    work: Callable[[Any, Any, int], Any]
-    shared: SharedFile
+    work: Callable[[tuple[Any, ...], Any, int], Any]
+    shared: tuple[SharedFile, ...]
     n_threads: int
 
     def __call__(self, task: Any) -> Any:
         """Does a task."""
-        return self.work(read_payload(self.shared.path()), task, self.n_threads)
+        return self.work(tuple(read_payload(each.path()) for each in self.shared), task, self.n_threads)
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,22 @@ class EngineWorkers:
         """The number of tasks that run at the same time."""
         return self.engine.n_slots
 
-    def run(self, work: Callable[[Any, Any, int], Any], shared: Any, tasks: Sequence[Any]) -> Iterator[Any]:
-        """Calls `work(shared, task, n_threads)` for each task on a worker; the results are in their order."""
+    @contextmanager
+    def share(self, value: Any) -> Iterator[SharedFile]:
+        """Sends a value to all workers, as a file."""
         path = os.path.join(shared_folder(), "payload")
-        write_payload(path, shared)
+        write_payload(path, value)
         handle = self.engine.share(as_shared(path, "payload"))
         try:
-            yield from self.engine.run(SharedWork(work, handle, self.engine.threads_per_task), tasks)
+            yield handle
         finally:
             self.engine.release(handle)
+
+    def run(
+        self, work: Callable[[tuple[Any, ...], Any, int], Any], shared: Sequence[SharedFile], tasks: Sequence[Any]
+    ) -> Iterator[Any]:
+        """Calls `work(values, task, n_threads)` for each task on a worker; the results are in their order."""
+        return self.engine.run(SharedWork(work, tuple(shared), self.engine.threads_per_task), tasks)
 
 
 @lru_cache(maxsize=1)

@@ -34,18 +34,17 @@ def score_elsewhere(workers: Workers, rows: RowBatch, table: EncodedTable, state
     size = max(MIN_BLOCK, -(-n_rows // (BLOCKS_PER_SLOT * workers.n_slots)))
     blocks = [(begin, min(begin + size, n_rows)) for begin in range(0, n_rows, size)]
     parts: list[tuple[Floats, Floats]] = []
-    for (_, end), part in zip(
-        blocks, workers.run(score_block, ScoringData(table, state, rows.fitted), blocks), strict=True
-    ):
-        parts.append(part)
-        if rows.tick is not None:
-            rows.tick(end)
+    with workers.share(ScoringData(table, state, rows.fitted)) as shared:
+        for (_, end), part in zip(blocks, workers.run(score_block, [shared], blocks), strict=True):
+            parts.append(part)
+            if rows.tick is not None:
+                rows.tick(end)
     return np.concatenate([partial for partial, _ in parts]), np.concatenate([reach for _, reach in parts])
 
 
-def score_block(data: ScoringData, block: tuple[int, int], n_threads: int) -> tuple[Floats, Floats]:
+def score_block(shared: tuple[ScoringData], block: tuple[int, int], n_threads: int) -> tuple[Floats, Floats]:
     """Scores some of the rows."""
-    some = slice(*block)
+    (data,), some = shared, slice(*block)
     rows = RowBatch(data.table.context(some), data.table.behavior(some), data.fitted[some], n_threads)
     return _model(data).score_and_reach(rows)
 

@@ -13,7 +13,7 @@ from paribus._common.arrays import Floats
 from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, splice_forests
 from paribus.methods.interface import CategoryShares
 from paribus.methods.surprise.calibration import LEVELS, USUAL_EVIDENCE, TailMap
-from paribus.methods.surprise.views import Addition, Asked, Bytes, Features, ForestSettings
+from paribus.methods.surprise.views import Addition, Asked, Bytes, Features, ForestSettings, GrownView, Growth, Tick
 
 # Beyond, the rarest categories share the last class.
 MAX_CLASSES = 64
@@ -186,24 +186,60 @@ class CategoricalColumn:
         return [] if self._forest is None else [self._forest.packed()]
 
     def fit(
-        self,
-        table: FeatureTable,
-        samples: Samples,
-        asked: Asked,
-        categorical: npt.NDArray[np.uint8],
-        settings: ForestSettings,
-        seed: int,
-        report: Callable[[float], object],
+        self, table: FeatureTable, growth: Growth, report: Callable[[float], object]
     ) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
         """Learns from all rows of a table. Returns the evidence of each value, its surprise, and both to learn from.
 
         Evidence of categories has steps: many rows have the same. What is learned from them is as if they were spread
         evenly between this step and the next.
         """
-        values = np.ascontiguousarray(self._rows[:, self._column])
         if self._categories.is_constant:
-            return *self.judge(asked, values), None
-        self._forest = Forest(
+            return self._nothing_to_learn(growth.asked)
+
+        def tick(done: int) -> None:
+            report(0.7 * done / growth.settings.n_pairs)
+
+        self._forest = self._grow(table, growth.samples, growth.settings, growth.seed, growth.asked.n_threads, tick)
+        found = self._calibrate(growth.asked, self._values(), growth.seed)
+        self._forest.release()
+        report(1.0)
+        return found
+
+    @property
+    def n_views(self) -> int:
+        """The number of views that have a forest."""
+        return 0 if self._categories.is_constant else 1
+
+    def grow_view(self, number: int, table: FeatureTable, growth: Growth) -> GrownView:
+        """Grows the forest of the only view."""
+        forest = self._grow(table, growth.samples, growth.settings, growth.seed, growth.asked.n_threads)
+        return GrownView(forest.packed())
+
+    def fit_grown(
+        self, grown: list[GrownView], kinds: FeatureKinds, growth: Growth
+    ) -> tuple[Floats, Floats, tuple[Floats, Floats] | None]:
+        """Learns everything else, when the forest has been grown. Returns what `fit` does."""
+        if self._categories.is_constant:
+            return self._nothing_to_learn(growth.asked)
+        self._forest = Forest(kinds, growth.samples, self._target, grown[0].packed)
+        return self._calibrate(growth.asked, self._values(), growth.seed)
+
+    def _nothing_to_learn(self, asked: Asked) -> tuple[Floats, Floats, None]:
+        return *self.judge(asked, self._values()), None
+
+    def _values(self) -> Floats:
+        return np.ascontiguousarray(self._rows[:, self._column])
+
+    def _grow(
+        self,
+        table: FeatureTable,
+        samples: Samples,
+        settings: ForestSettings,
+        seed: int,
+        n_threads: int,
+        tick: Tick | None = None,
+    ) -> Forest:
+        return Forest(
             table,
             samples,
             self._target,
@@ -211,13 +247,9 @@ class CategoricalColumn:
             settings.max_features,
             settings.min_samples_leaf,
             seed,
-            asked.n_threads,
-            lambda done: report(0.7 * done / settings.n_pairs),
+            n_threads,
+            tick,
         )
-        found = self._calibrate(asked, values, seed)
-        self._forest.release()
-        report(1.0)
-        return found
 
     def renew(
         self,
@@ -237,10 +269,7 @@ class CategoricalColumn:
         values = np.ascontiguousarray(asked.rows[:, self._column])
         if self._categories.is_constant or not packed:
             raise ValueError("a column is constant, or was so far")
-        grown = Forest(
-            table, addition.added, self._target, self.features, settings.max_features, settings.min_samples_leaf, seed,
-            asked.n_threads,
-        )  # fmt: skip
+        grown = self._grow(table, addition.added, settings, seed, asked.n_threads)
         spliced = splice_forests(packed[0], addition.n_dropped, grown.packed())
         self._forest = Forest(addition.kinds, addition.samples, self._target, spliced)
         return self._calibrate(asked, values, seed)

@@ -44,6 +44,8 @@ from paribus.methods.surprise.views import (
     Features,
     ForestSettings,
     ForestView,
+    GrownView,
+    Growth,
     Tick,
     TrendTarget,
     WholeColumn,
@@ -126,25 +128,16 @@ class ConditionalColumn:
         return self._whole.is_constant
 
     def fit(
-        self,
-        table: FeatureTable,
-        samples: Samples,
-        asked: Asked,
-        categorical: npt.NDArray[np.uint8],
-        settings: ForestSettings,
-        seed: int,
-        report: Callable[[float], object],
+        self, table: FeatureTable, growth: Growth, report: Callable[[float], object]
     ) -> tuple[Floats, Floats, None]:
         """Learns the views and their shares from all rows of a table.
 
         Returns the calibrated evidence of each value, and its surprise above the usual; there is nothing else to learn
         from. `report` is called with the share of the work that is finished.
         """
-        target = np.ascontiguousarray(self._rows[:, self._column])
         if self.is_constant:
-            return *self.judge(asked, target), None
-        known = np.flatnonzero(~np.isnan(target))
-        trend = self._fit_trend(categorical, target, known)
+            return self._nothing_to_learn(growth.asked)
+        trend = self._fit_trend(growth.categorical)
         self._make_views(trend)
         n_steps = len(self._views) + 2
 
@@ -152,17 +145,57 @@ class ConditionalColumn:
             return lambda done: report((step + weight * done / n_done_in_all) / n_steps)
 
         for place, view in enumerate(self._views):
-            view.grow(table, samples, settings, seed, asked.n_threads, ticker(place, settings.n_pairs))
-            view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
+            self._grow(view, table, growth, ticker(place, growth.settings.n_pairs))
+        told = replace(growth.asked, tick=ticker(len(self._views), len(growth.asked.rows), 2))
+        evidence, surprises = self._learn_from_views(told, trend, growth.settings.n_pairs)
+        for view in self._views:
+            view.forest.release()
+        return evidence, surprises, None
+
+    @property
+    def n_views(self) -> int:
+        """The maximum number of views that have a forest: of the values, and of their distances from a trend."""
+        return 0 if self.is_constant else 2
+
+    def grow_view(self, number: int, table: FeatureTable, growth: Growth) -> GrownView | None:
+        """Grows the forest of one view, as `fit` does for all of them; None if the column has no such view."""
+        trend = None if number == 0 else self._fit_trend(growth.categorical)
+        self._make_views(trend)
+        if number == len(self._views):
+            return None
+        view = self._views[number]
+        self._grow(view, table, growth, None)
+        return GrownView(view.forest.packed(), view.min_deviation, trend)
+
+    def fit_grown(self, grown: list[GrownView], kinds: FeatureKinds, growth: Growth) -> tuple[Floats, Floats, None]:
+        """Learns everything else, when the forests have been grown. Returns what `fit` does."""
+        if self.is_constant:
+            return self._nothing_to_learn(growth.asked)
+        trend = grown[-1].trend
+        self._make_views(trend)
+        for view, its in zip(self._views, grown, strict=True):
+            view.open(kinds, growth.samples, its.packed, its.min_deviation)
+        return *self._learn_from_views(growth.asked, trend, growth.settings.n_pairs), None
+
+    def _nothing_to_learn(self, asked: Asked) -> tuple[Floats, Floats, None]:
+        return *self.judge(asked, self._target()), None
+
+    def _target(self) -> Floats:
+        return np.ascontiguousarray(self._rows[:, self._column])
+
+    def _grow(self, view: ForestView, table: FeatureTable, growth: Growth, tick: Tick | None) -> None:
+        view.grow(table, growth.samples, growth.settings, growth.seed, growth.asked.n_threads, tick)
+        view.measure(growth.asked.take(np.flatnonzero(~np.isnan(self._target()))[:MAX_ROWS_FOR_A_MEDIAN]))
+
+    def _learn_from_views(self, asked: Asked, trend: TrendTarget | None, n_pairs: int) -> tuple[Floats, Floats]:
+        """Learns from all rows of the table, given the views."""
+        target = self._target()
+        known = np.flatnonzero(~np.isnan(target))
         some = known[:MAX_ROWS_FOR_WIDTHS]
         smoothing = choose_smoothing(
             target[some], [view.atoms(asked.take(some)) for view in self._views], target[known]
         )
-        told = replace(asked, tick=ticker(len(self._views), len(asked.rows), 2))
-        evidence, surprises = self._learn(told, target, known, smoothing, trend, settings.n_pairs)
-        for view in self._views:
-            view.forest.release()
-        return evidence, surprises, None
+        return self._learn(asked, target, known, smoothing, trend, n_pairs)
 
     def _learn(
         self,
@@ -220,7 +253,7 @@ class ConditionalColumn:
         `asked` are all rows of the table, and `packed` the forests so far. The scale of the smoothing and the trend
         stay. Returns what `fit` does, for the recent rows.
         """
-        target = np.ascontiguousarray(self._rows[:, self._column])
+        target = self._target()
         if self.is_constant or learned.smoothing is None:
             raise ValueError("a column is constant, or was so far")
         known = addition.recent[~np.isnan(target[addition.recent])]
@@ -324,8 +357,10 @@ class ConditionalColumn:
         shares = self._learned.shares[1:] + NEGLIGIBLE
         return [(view.forest, float(share)) for view, share in zip(self._views, shares / shares.sum(), strict=True)]
 
-    def _fit_trend(self, categorical: npt.NDArray[np.uint8], target: Floats, known: Positions) -> TrendTarget | None:
+    def _fit_trend(self, categorical: npt.NDArray[np.uint8]) -> TrendTarget | None:
         """The trend of the column; None if it follows the trend exactly, so that there are no distances to predict."""
+        target = self._target()
+        known = np.flatnonzero(~np.isnan(target))
         near = np.clip(target, *self._whole.limits)
         used = known[:MAX_TREND_ROWS]
         line, leverage = fit_trend(self._rows[used][:, self.features], categorical[self.features], near[used])

@@ -24,9 +24,9 @@ from paribus.methods.surprise.mixture import ConditionalColumn, DensityOfRow, fi
 from paribus.methods.surprise.renewal import CombinedSamples, check_bins
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
-from paribus.methods.surprise.tasks import ColumnTask, FitData, fit_column, make_column
+from paribus.methods.surprise.tasks import ColumnTask, FitData, fit_elsewhere, make_column
 from paribus.methods.surprise.verdict import Verdict
-from paribus.methods.surprise.views import Addition, Asked, ForestSettings, WholeColumn, find_originals
+from paribus.methods.surprise.views import Addition, Asked, ForestSettings, Growth, WholeColumn, find_originals
 from paribus.tables.encoded_table import EncodedTable, RowNumbers
 from paribus.tables.row_hash import row_keys
 
@@ -243,15 +243,8 @@ class SurpriseModel:
     ) -> Iterator[FitResult]:
         """Fits one column after the other."""
         for place, (column, which, settings) in enumerate(zip(self._columns, sample_of, all_settings, strict=True)):
-            yield column.fit(
-                table,
-                draws.drawn[which],
-                asked,
-                self._categorical,
-                settings,
-                self._seed(place),
-                partial(report, place),
-            )
+            growth = Growth(draws.drawn[which], asked, self._categorical, settings, self._seed(place))
+            yield column.fit(table, growth, partial(report, place))
 
     def _fit_elsewhere(
         self,
@@ -264,8 +257,9 @@ class SurpriseModel:
         report: Callable[[int, float], None],
     ) -> Iterator[FitResult]:
         """Has workers fit the columns, and takes over what they learned."""
+        kinds = table.kinds()
         stored = [samples.arrays() for samples in draws.drawn]
-        data = FitData(self._rows, asked.fitted, self._categorical, stored)
+        data = FitData(self._rows, asked.fitted, self._categorical, kinds.bins(), stored)
         tasks = []
         for place, column in enumerate(self._columns):
             feature = place % self._n_behavioral
@@ -273,9 +267,10 @@ class SurpriseModel:
             tasks.append(
                 ColumnTask(number, summary, column.features, sample_of[place], all_settings[place], self._seed(place))
             )
-        kinds = table.kinds()
-        for place, (column, fitted) in enumerate(zip(self._columns, workers.run(fit_column, data, tasks), strict=True)):
-            column.recall(fitted.learned, kinds, draws.drawn[sample_of[place]], fitted.packed)
+        results = fit_elsewhere(workers, data, tasks, [column.n_views for column in self._columns])
+        for place, (column, (fitted, packed)) in enumerate(zip(self._columns, results, strict=True)):
+            # Both follow from the kind of the feature.
+            column.recall(fitted.learned, kinds, draws.drawn[sample_of[place]], packed)  # type: ignore[arg-type]
             report(place, 1.0)
             yield fitted.evidence, fitted.surprises, fitted.to_learn
 

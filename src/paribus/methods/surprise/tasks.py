@@ -1,11 +1,12 @@
-"""A fit as independent tasks: one for each column under each condition, which grows its forests and calibrates them.
+"""A fit as independent tasks on workers.
 
-The forests of a column, one for each view, are in one task, because how widely to smooth is learned from all of them
-together; apart, they would have to be sent to the workers once more.
+First, the forest of each view of each column under each condition is grown, and collected as it is stored. Then each
+column is calibrated under each condition, with its forests: how widely to smooth is learned from all of its views.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -13,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
-from paribus._core import FeatureTable, Samples
+from paribus._common.workers import Workers
+from paribus._core import FeatureKinds, FeatureTable, Samples
 from paribus.methods.surprise.categories import CategoricalColumn, Categories, LearnedCategories
 from paribus.methods.surprise.mixture import ConditionalColumn, Learned
 from paribus.methods.surprise.state import Summary
-from paribus.methods.surprise.views import Asked, Bytes, Features, ForestSettings
+from paribus.methods.surprise.views import Asked, Bytes, Features, ForestSettings, GrownView, Growth
 from paribus.tables.encoded_table import RowNumbers
 
 
@@ -30,6 +32,8 @@ class FitData:
     fitted: Positions = field(repr=False)
     """By row: the first row that equals it."""
     categorical: npt.NDArray[np.uint8]
+    bins: list[Bytes] = field(repr=False)
+    """By feature: the bin of each category's code."""
     samples: list[tuple[RowNumbers, RowNumbers]] = field(repr=False)
     """The rows of one sample after the other, and where each ends."""
 
@@ -48,16 +52,21 @@ class ColumnTask:
     settings: ForestSettings
     seed: int
 
+    def growth(self, data: FitData, n_threads: int) -> Growth:
+        """What the column is fitted from."""
+        samples = Samples.stored(len(data.rows), *data.samples[self.samples])
+        asked = Asked(data.rows, data.fitted, n_threads)
+        return Growth(samples, asked, data.categorical, self.settings, self.seed)
+
 
 @dataclass(frozen=True)
 class FittedColumn:
-    """The result of a task."""
+    """A column that was fitted by tasks."""
 
     evidence: Floats
     surprises: Floats
     to_learn: tuple[Floats, Floats] | None
     learned: Learned | LearnedCategories
-    packed: list[Bytes]
 
 
 def make_column(
@@ -69,19 +78,41 @@ def make_column(
     return ConditionalColumn(rows, column, *summary, features)
 
 
-def fit_column(data: FitData, task: ColumnTask, n_threads: int) -> FittedColumn:
-    """Runs a task."""
-    column = make_column(data.rows, task.column, task.summary, task.features)
-    evidence, surprises, to_learn = column.fit(
-        _feature_table(data),
-        Samples.stored(len(data.rows), *data.samples[task.samples]),
-        Asked(data.rows, data.fitted, n_threads),
-        data.categorical,
-        task.settings,
-        task.seed,
-        lambda share: None,
-    )
-    return FittedColumn(evidence, surprises, to_learn, column.learned, column.packed)
+def fit_elsewhere(
+    workers: Workers, data: FitData, tasks: Sequence[ColumnTask], n_views: Sequence[int]
+) -> Iterator[tuple[FittedColumn, list[Bytes]]]:
+    """Has workers fit the columns. Returns the results in the order of tasks, with their forests.
+
+    `n_views` is the maximum number of views of each.
+    """
+    with workers.share(data) as shared:
+        views = [(place, number) for place, n in enumerate(n_views) for number in range(n)]
+        found = workers.run(grow_view, [shared], [(tasks[place], number) for place, number in views])
+        grown: list[list[GrownView]] = [[] for _ in tasks]
+        for (place, _), view in zip(views, found, strict=True):
+            if view is not None:
+                grown[place].append(view)
+        with workers.share(grown) as shared_views:
+            places = list(enumerate(tasks))
+            for fitted, its in zip(workers.run(calibrate, [shared, shared_views], places), grown, strict=True):
+                yield fitted, [view.packed for view in its]
+
+
+def grow_view(shared: tuple[FitData], task: tuple[ColumnTask, int], n_threads: int) -> GrownView | None:
+    """Grows the forest of a view of a column."""
+    (data,), (its, number) = shared, task
+    column = make_column(data.rows, its.column, its.summary, its.features)
+    return column.grow_view(number, _feature_table(data), its.growth(data, n_threads))
+
+
+def calibrate(
+    shared: tuple[FitData, list[list[GrownView]]], task: tuple[int, ColumnTask], n_threads: int
+) -> FittedColumn:
+    """Learns everything else about a column."""
+    (data, grown), (place, its) = shared, task
+    column = make_column(data.rows, its.column, its.summary, its.features)
+    kinds = FeatureKinds(data.categorical, data.bins)
+    return FittedColumn(*column.fit_grown(grown[place], kinds, its.growth(data, n_threads)), column.learned)
 
 
 @lru_cache(maxsize=1)

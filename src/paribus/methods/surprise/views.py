@@ -78,6 +78,20 @@ class Asked:
         return Asked(self.rows[places], self.fitted[places], self.n_threads, is_elsewhere=is_elsewhere)
 
 
+@dataclass(frozen=True)
+class Growth:
+    """What a column is fitted from, and how."""
+
+    samples: Samples
+    """The samples of its trees."""
+    asked: Asked
+    """All rows of the table."""
+    categorical: npt.NDArray[np.uint8]
+    """By column of the table: whether it holds categories."""
+    settings: ForestSettings
+    seed: int
+
+
 def find_originals(first_equal: Positions) -> Positions:
     """The row that each fitted row is a copy of, itself if none, from the first row that equals it in all columns.
 
@@ -153,6 +167,16 @@ class TrendTarget:
     leverage: Leverage
     limits: tuple[float, float]
     """Distances are clipped to this range."""
+
+
+@dataclass(frozen=True)
+class GrownView:
+    """The forest of a view, grown by a task, and what else the view has."""
+
+    packed: Bytes
+    """The forest, as it is stored."""
+    min_deviation: float = 0.0
+    trend: TrendTarget | None = None
 
 
 def make_target(
