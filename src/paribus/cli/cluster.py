@@ -128,16 +128,24 @@ def _opened(engine: EngineName, address: str | None) -> Iterator[Read]:
 @contextmanager
 def _on_spark(address: str | None) -> Iterator[Read]:
     from paribus.engines.checks import check_java
+    from paribus.engines.spark import explained
 
     with loading():
         from pyspark.sql import SparkSession
     check_java()
     is_running = SparkSession.getActiveSession() is not None
     builder = SparkSession.builder.appName("paribus")
-    session = (builder if address is None else builder.master(address)).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    with explained():
+        session = (builder if address is None else builder.master(address)).getOrCreate()
+    # What matters is in the error that is raised.
+    session.sparkContext.setLogLevel("OFF")
+
+    def read(path: str) -> Any:
+        with explained():
+            return session.read.parquet(path if "://" in path else Path(path).resolve().as_uri())
+
     try:
-        yield lambda path: session.read.parquet(path if "://" in path else Path(path).resolve().as_uri())
+        yield read
     finally:
         if not is_running:
             session.stop()
