@@ -296,8 +296,8 @@ def make_probe(packages: Sequence[str]) -> Callable[[Iterator[Any]], Iterator[An
     """A function that lists the installed packages. It is sent as code, since executors may not have paribus."""
 
     def probe(batches: Iterator[Any]) -> Iterator[Any]:
+        from importlib import import_module
         from importlib.metadata import PackageNotFoundError, version
-        from importlib.util import find_spec
 
         import pyarrow
 
@@ -306,9 +306,11 @@ def make_probe(packages: Sequence[str]) -> Callable[[Iterator[Any]], Iterator[An
         found = []
         for name in packages:
             try:
+                # The compiled part of paribus is missing if a wheel was only put on the path, as by --py-files.
+                import_module("paribus._core" if name == "paribus" else name)
                 found.append(f"{name}={version(name)}")
-            except PackageNotFoundError:
-                found.append(f"{name}={'' if find_spec(name) is None else '?'}")
+            except ImportError as error:
+                found.append(f"{name}={'?' if isinstance(error, PackageNotFoundError) else ''}")
         yield pyarrow.RecordBatch.from_arrays([pyarrow.array([" ".join(found)])], names=["found"])
 
     return probe
