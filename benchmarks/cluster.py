@@ -29,7 +29,7 @@ from paper.markdown import rewrite_part
 import paribus.dask as on_dask
 import paribus.spark as on_spark
 from paribus import ConditionalSurprise, sample_rows
-from paribus.engines import find_engine
+from paribus.detectors.cluster import require_engine
 from paribus.tables.drawing import MAX_SAMPLE
 from paribus.tables.streams import TableBatches
 
@@ -183,7 +183,7 @@ def run_spark(n_rows: int, n_sample: int) -> Iterator[Any]:
         generate, schema + "noise double, flow double, state string"
     )
     yield
-    drawn = detector().draw(find_engine(frame), frame, n_rows=n_sample)
+    drawn = detector().draw(require_engine(frame), frame, n_rows=n_sample)
     yield
     fitted = detector().fit(drawn)
     yield
@@ -199,11 +199,11 @@ def run_dask(n_rows: int, n_sample: int) -> Iterator[Any]:
     from dask import compute
     from distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
         all_sizes = sizes(n_rows)
         frame = dd.from_map(frame_of, list(range(len(all_sizes))), all_sizes, meta=frame_of(0, 5)[:0])
         yield
-        drawn = detector().draw(find_engine(frame), frame, n_rows=n_sample)
+        drawn = detector().draw(require_engine(frame), frame, n_rows=n_sample)
         yield
         fitted = detector().fit(drawn)
         yield
@@ -260,7 +260,6 @@ NAMES = {
     "spark": "Spark, `local-cluster[2,1,1024]`",
     "dask": "Dask, two processes of one thread",
 }
-N_CORES = 2
 CORES_PER_EXECUTOR = 4
 # Rows and executors to estimate times for.
 PLANS = ((50e6, 1), (50e6, 4), (200e6, 8), (10**9, 8), (10**9, 32), (10**9, 128), (10**10, 256))
@@ -272,25 +271,30 @@ def as_time(seconds: float) -> str:
     >>> as_time(50.2), as_time(600), as_time(40_000)
     ('50 s', '10 min', '11 h')
     """
-    if seconds < 100:
+    if seconds < 300:
         return f"{seconds:,.0f} s"
     return f"{seconds / 60:,.0f} min" if seconds < 6 * 3600 else f"{seconds / 3600:,.0f} h"
+
+
+def busy(result: dict[str, Any], phase: str) -> float:
+    """The processor time of all workers in a phase, in seconds; that of the driver is mostly the watching."""
+    used = result["phases"][phase]["processor_seconds"]
+    kinds = (EXECUTORS_JAVA, WORKERS) if WORKERS in used else (DRIVER,)
+    return float(sum(used.get(kind, 0.0) for kind in kinds))
 
 
 def measured_table(results: list[dict[str, Any]]) -> list[str]:
     """The times and peaks of memory that were measured."""
     lines = [
-        "| | rows | fitted rows | draw | fit | score | in all | processor time of a row's score |",
+        "| | rows | fitted rows | draw | fit | score | processor time of workers | of a row's score |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for each in results:
-        phases = each["phases"]
-        seconds = [phases[phase]["seconds"] for phase in PHASES]
-        used = sum(phases["score"]["processor_seconds"].values())
-        times = " | ".join(map(as_time, [*seconds, sum(seconds)]))
+        times = " | ".join(as_time(each["phases"][phase]["seconds"]) for phase in PHASES)
+        used = " + ".join(as_time(busy(each, phase)) for phase in PHASES)
         lines.append(
-            f"| {NAMES[each['engine']]} | {each['rows']:,} | {each['sample']:,} | {times} | "
-            f"{used / each['rows'] * 1e6:,.0f} µs |"
+            f"| {NAMES[each['engine']]} | {each['rows']:,} | {each['sample']:,} | {times} | {used} | "
+            f"{busy(each, 'score') / each['rows'] * 1e6:,.0f} µs |"
         )
     lines += ["", "Peak memory, of the largest process where there are several:", ""]
     lines += [
@@ -305,11 +309,16 @@ def measured_table(results: list[dict[str, Any]]) -> list[str]:
         ]
         together = sum(kind["together"] for kind in peaks.values())
         lines.append(f"| {NAMES[each['engine']]} | {each['rows']:,} | {' | '.join(shown)} | {together:,} MB |")
-    return lines
+    sums = [
+        f"{NAMES[each['engine']]} with {each['rows']:,} rows: {each['flagged']:,} rows flagged, scores that add up to "
+        f"{each['sum_of_scores']:,}"
+        for each in results
+    ]
+    return [*lines, "", *(f"- {each}" for each in sums)]
 
 
 def estimated_table(results: list[dict[str, Any]]) -> list[str]:
-    """Rows, executors and expected times, from the rates of the largest run on each engine."""
+    """Rows, executors and expected times, from the processor time of the largest run on each engine."""
     largest = {
         engine: max(found, key=lambda each: each["rows"])
         for engine in ("spark", "dask")
@@ -322,9 +331,10 @@ def estimated_table(results: list[dict[str, Any]]) -> list[str]:
     for n_rows, n_executors in PLANS:
         times = []
         for each in largest.values():
-            seconds = {phase: each["phases"][phase]["seconds"] for phase in PHASES}
-            share = n_rows / each["rows"] * N_CORES / (n_executors * CORES_PER_EXECUTOR)
-            times.append(as_time(seconds["fit"] + share * (seconds["draw"] + seconds["score"])))
+            spread = n_rows / each["rows"] / (n_executors * CORES_PER_EXECUTOR)
+            times.append(
+                as_time(each["phases"]["fit"]["seconds"] + spread * (busy(each, "draw") + busy(each, "score")))
+            )
         lines.append(f"| {n_rows:,.0f} | {n_executors:,} | {' | '.join(times)} |")
     return lines
 

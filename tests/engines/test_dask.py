@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -31,7 +32,12 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", silence_logs=50
+        n_workers=1,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        host="127.0.0.1",
+        silence_logs=50,
     ) as started:
         yield started
 
@@ -190,7 +196,13 @@ def test_rows_are_scored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     detector = surprise().fit(stations())
     scored = []
     original = ScoreRows.__call__
-    monkeypatch.setattr(ScoreRows, "__call__", lambda self, batch: scored.append(len(batch)) or original(self, batch))
-    score_and_find(detector, frame_of(stations(), 3), 2, out=str(tmp_path / "out"), out_columns=["id"])
+
+    def counted(work: ScoreRows, batch: Any) -> Any:
+        scored.append(len(batch))
+        return original(work, batch)
+
+    monkeypatch.setattr(ScoreRows, "__call__", counted)
+    with dask.config.set(scheduler="sync"):
+        score_and_find(detector, frame_of(stations(), 3), 2, out=str(tmp_path / "out"), out_columns=["id"])
     assert sum(scored) == N_ROWS
     assert len(pd.read_parquet(tmp_path / "out")) == N_ROWS
