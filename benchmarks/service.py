@@ -52,22 +52,51 @@ def peak_memory(pid: int) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
+class Client(asyncio.Protocol):
+    """Sends requests one after the other over one connection; as cheap as possible, since it shares the machine."""
+
+    def __init__(self, port: int, bodies: list[bytes], waits: list[float], statuses: Counter[str]) -> None:
+        self._head = f"POST /score HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        self._bodies, self._waits, self._statuses = iter(bodies), waits, statuses
+        self._received, self._length = b"", -1
+        self.is_done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Sends the first request."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._send()
+
+    def _send(self) -> None:
+        body = next(self._bodies, None)
+        if body is None:
+            self._transport.close()
+            return
+        self._received, self._length, self._start = b"", -1, time.perf_counter()
+        head = f"{self._head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        self._transport.write(head.encode() + body)
+
+    def data_received(self, data: bytes) -> None:
+        """Sends the next request when an answer is complete."""
+        self._received += data
+        if self._length < 0 and (end := self._received.find(b"\r\n\r\n")) >= 0:
+            head = self._received[:end].lower()
+            self._length = end + 4 + int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+        if 0 <= self._length <= len(self._received):
+            self._waits.append(time.perf_counter() - self._start)
+            self._statuses[self._received[9:12].decode()] += 1
+            self._send()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends; requests that were not answered are lost."""
+        self.is_done.set_result(None)
+
+
 async def client(port: int, bodies: list[bytes], waits: list[float], statuses: Counter[str]) -> None:
-    """Sends requests one after the other over one connection."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    for body in bodies:
-        start = time.perf_counter()
-        writer.write(
-            f"POST /score HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {TOKEN}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-            + body
-        )
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        length = next(int(line.split(":")[1]) for line in head.split("\r\n") if line.startswith("content-length"))
-        await reader.readexactly(length)
-        waits.append(time.perf_counter() - start)
-        statuses[head.split()[1]] += 1
-    writer.close()
+    """Sends requests, and waits until all are answered."""
+    loop = asyncio.get_running_loop()
+    _, made = await loop.create_connection(lambda: Client(port, bodies, waits, statuses), "127.0.0.1", port)
+    await made.is_done
 
 
 def measure(name: str, pid: int, port: int, n_clients: int, n_requests: int, size: int) -> dict[str, Any]:
@@ -158,8 +187,8 @@ def main() -> None:
                     measure("single rows", service.pid, given.port, 64, max(1, int(100 * n)), 1),
                     measure("batches", service.pid, given.port, 4, max(1, int(20 * n)), 1_000),
                     measure("overload", service.pid, given.port, 40, max(1, int(25 * n)), 1_000),
-                    measure("overload", service.pid, given.port, 1_000, max(1, int(5 * n)), 1),
-                    measure("afterwards", service.pid, given.port, 64, max(1, int(20 * n)), 1),
+                    measure("many clients", service.pid, given.port, 1_000, max(1, int(20 * n)), 1),
+                    measure("afterwards", service.pid, given.port, 64, max(1, int(50 * n)), 1),
                 ]
             finally:
                 service.terminate()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from paribus._common.atomic_files import check_writable
+from paribus._common.text import counted
 from paribus.cli.messages import note
 from paribus.cli.signals import SIGNALS
 from paribus.detectors.load import load
@@ -50,13 +51,13 @@ def run(model: Path, wanted: Wanted, options: dict[str, Any]) -> None:
             signal.signal(number, stop)
     watch.run()
     counts = watch.counts
-    told = [f"{monitor.n_rows_:,} rows judged in total"]
+    told = [f"{counted(monitor.n_rows_, 'row')} judged in total"]
     if counts.n_broken:
-        told.append(f"{counts.n_broken:,} lines were invalid")
+        told.append(counted(counts.n_broken, "invalid line"))
     if counts.n_again:
-        told.append(f"{counts.n_again:,} rows were repeated")
+        told.append(counted(counts.n_again, "repeated row"))
     if counts.n_failed_alerts:
-        told.append(f"{counts.n_failed_alerts:,} alert commands failed")
+        told.append(counted(counts.n_failed_alerts, "failed alert command"))
     note("; ".join(told))
 
 
