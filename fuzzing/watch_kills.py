@@ -151,8 +151,9 @@ def watch_for(delay: float, wanted: watching.Wanted, model: Path, sent: bytes | 
         assert wanted.out is not None
         assert process.pid is not None
         is_done = run_for(process, delay, wanted.out)
-        # One that has ended waits to be asked how.
-        os.kill(process.pid, signal.SIGTERM if is_done else signal.SIGKILL)
+        # One whose pipe has ended may have ended, too.
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM if is_done else signal.SIGKILL)
         process.join(MAX_SECONDS)
         assert process.exitcode == (0 if is_done else -signal.SIGKILL), f"the watch ended with {process.exitcode}"
     return is_done
