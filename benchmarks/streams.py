@@ -17,6 +17,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from copy import copy, deepcopy
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,12 @@ from typing import Any
 import numpy as np
 from paper.markdown import header, rewrite_part, row
 from scipy.signal import lfilter
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from paribus import ConditionalSurprise, Monitor
 from paribus.evaluation import average_precision
+from paribus.stream.reference import Reference
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "streams.json"
@@ -210,36 +212,65 @@ def autoregressive(random: np.random.Generator, n: int, correlation: float) -> n
     return np.asarray(lfilter([np.sqrt(1.0 - correlation**2)], [1.0, -correlation], random.normal(size=n + 500))[500:])
 
 
+DEPENDENCE = ((0.0, 0.0), (0.0, 0.8), (0.9, 0.0), (0.9, 0.9), (0.99, 0.0), (0.99, 0.5))
+ALPHAS = (0.05, 0.01)
+
+
+def dependent_rows(random: np.random.Generator, n: int, of_context: float, of_noise: float) -> Table:
+    """Rows that depend on those before: two contextual and two behavioral columns."""
+    a, b = (ndtr(autoregressive(random, n, of_context)) for _ in range(2))
+    x = 3.0 * a + np.sin(6.0 * b) + (0.3 + 0.5 * b) * autoregressive(random, n, of_noise)
+    return {"a": a, "b": b, "x": x, "y": 2.0 * b - a + 0.5 * autoregressive(random, n, of_noise)}
+
+
+def first_changes(reference: Reference, rows: Table, alpha: float) -> dict[str, int]:
+    """The row with the first alarm of each kind, with another alpha than that of the reference."""
+    again = copy(reference)
+    for kind in ("law", "circumstances"):
+        tests = deepcopy(getattr(reference, kind))
+        tests.alpha = alpha
+        setattr(again, kind, tests)
+    context, behavior = again.levels.scorer.encode(rows)
+    alarms, _, _ = again.update(context, behavior, 0, [None] * len(context))
+    found: dict[str, int] = {}
+    for place, alarm in alarms:
+        found[alarm.kind] = min(place, found.get(alarm.kind, place))
+    return found
+
+
 def measure_dependence(n_runs: int) -> Iterator[dict[str, Any]]:
-    """Streams in which nothing changes, but rows depend on those before: alarms at alpha = 0.05."""
+    """Streams in which rows depend on those before: false alarms, and delays after changes of the law and the context.
+
+    Only the tests are run: rows are neither judged nor learned.
+    """
     n_fitted, n_rows = 4_000, 8_000
-    for of_context, of_noise in ((0.0, 0.0), (0.0, 0.8), (0.9, 0.0), (0.9, 0.9), (0.99, 0.0), (0.99, 0.5)):
-        for shift in (0.0, 0.6):
-            found: list[Any] = []
-            for run in range(n_runs if shift == 0.0 else n_runs // 10):
-                random, n = np.random.default_rng(run), n_fitted + n_rows
-                a, b = (ndtr(autoregressive(random, n, of_context)) for _ in range(2))
-                x = 3.0 * a + np.sin(6.0 * b) + (0.3 + 0.5 * b) * autoregressive(random, n, of_noise)
-                y = 2.0 * b - a + 0.5 * autoregressive(random, n, of_noise)
-                x[n_fitted + n_rows // 2 :] += shift
-                table = {"a": a, "b": b, "x": x, "y": y}
-                detector = ConditionalSurprise(["a", "b"], ["x", "y"], n_trees=8, random_state=run, n_jobs=1)
-                detector.fit({name: values[:n_fitted] for name, values in table.items()})
-                monitor = Monitor(detector, learn=False, alpha=0.05 if shift == 0.0 else 0.01)
-                monitor.update_many({name: values[n_fitted:] for name, values in table.items()})
-                alarms = [alarm for alarm in monitor.alarms_ if alarm.kind != "row"]
-                after = [each.number - n_rows // 2 for each in alarms if each.kind == "law"]
-                found.append(({each.kind for each in alarms}, min([each for each in after if each >= 0], default=None)))
-            yield {
-                "context": of_context,
-                "noise": of_noise,
-                "shift": shift,
-                "runs": len(found),
-                "law": sum("law" in kinds for kinds, _ in found),
-                "circumstances": sum("circumstances" in kinds for kinds, _ in found),
-                "delays": [delay for _, delay in found],
-            }
-            print(of_context, of_noise, shift, flush=True)
+    change = n_fitted + n_rows // 2
+    for of_context, of_noise in DEPENDENCE:
+        found: dict[str, Any] = {"context": of_context, "noise": of_noise, "runs": n_runs, "unwatched": 0}
+        found |= {f"{kind} {alpha}": 0 for kind in ("law", "circumstances") for alpha in ALPHAS}
+        found |= {"law delays": [], "circumstances delays": []}
+        for run in range(n_runs):
+            table = dependent_rows(np.random.default_rng(run), n_fitted + n_rows, of_context, of_noise)
+            detector = ConditionalSurprise(["a", "b"], ["x", "y"], n_trees=8, random_state=run, n_jobs=1)
+            detector.fit({name: values[:n_fitted] for name, values in table.items()})
+            reference = Reference.begin(detector, ALPHAS[0], run)
+            found["unwatched"] += bool(reference.unwatched)
+            late = {name: values[n_fitted:] for name, values in table.items()}
+            for alpha in ALPHAS:
+                for kind in first_changes(reference, late, alpha):
+                    found[f"{kind} {alpha}"] += 1
+            if run % 10:
+                continue
+            # The level of one behavior rises by a standard deviation, or one context does, and behavior with it.
+            changed = np.arange(n_rows) >= change - n_fitted
+            law = late | {"x": late["x"] + 0.6 * changed}
+            a = np.where(changed, ndtr(ndtri(np.clip(late["a"], 1e-9, 1.0 - 1e-9)) + 1.0), late["a"])
+            shifted = late | {"a": a, "x": late["x"] + 3.0 * (a - late["a"]), "y": late["y"] - (a - late["a"])}
+            for kind, rows in (("law", law), ("circumstances", shifted)):
+                row_found = first_changes(reference, rows, ALPHAS[1]).get(kind, -1)
+                found[f"{kind} delays"].append(row_found - n_rows // 2 if row_found >= n_rows // 2 else None)
+        print(found, flush=True)
+        yield found
 
 
 HALF_SPACE_TREES: tuple[dict[str, Any], ...] = (
@@ -353,15 +384,21 @@ def calibration_part(results: list[dict[str, Any]]) -> list[str]:
 
 def dependence_part(results: list[dict[str, Any]]) -> list[str]:
     """False alarms and delays where rows depend on each other."""
-    lines = header(["correlation of successive contexts", "of the noise", "stable streams with an alarm: law",
-                    "circumstances", "delay after a change of the level"])  # fmt: skip
-    for stable in (each for each in results if each["shift"] == 0.0):
-        (changed,) = [each for each in results if each["shift"] != 0.0
-                      and (each["context"], each["noise"]) == (stable["context"], stable["noise"])]  # fmt: skip
-        delays = [each for each in changed["delays"] if each is not None]
-        shares = [f"{100 * stable[kind] / stable['runs']:.1f} %" for kind in ("law", "circumstances")]
-        delay = f"{int(np.median(delays)):,} rows ({len(delays)} of {changed['runs']})" if delays else "none"
-        lines.append(row([f"{stable['context']:g}", f"{stable['noise']:g}", *shares, delay]))
+    lines = header(
+        ["correlation of successive contexts", "of the noise", "streams"]
+        + [f"{kind}, alpha = {alpha}" for kind in ("law", "circumstances") for alpha in ALPHAS]
+        + ["delay: law", "circumstances", "not tested"]
+    )
+    for each in results:
+        counts = [each[f"{kind} {alpha}"] for kind in ("law", "circumstances") for alpha in ALPHAS]
+        rates = [f"{100 * count / each['runs']:.1f} %" for count in counts]
+        delays = []
+        for kind in ("law", "circumstances"):
+            known = [delay for delay in each[f"{kind} delays"] if delay is not None]
+            of = f"({len(known)} of {len(each[f'{kind} delays'])})"
+            delays.append(f"{int(np.median(known)):,} rows {of}" if known else f"none {of}")
+        unwatched = f"{100 * each['unwatched'] / each['runs']:.0f} %"
+        lines.append(row([f"{each['context']:g}", f"{each['noise']:g}", str(each["runs"]), *rates, *delays, unwatched]))
     return lines
 
 
@@ -408,18 +445,21 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10, help="streams of each kind")
     parser.add_argument("--only", choices=list(PARTS), help="measure one part")
     given = parser.parse_args()
-    measures: dict[str, Callable[[], Any]] = {
-        "changes": lambda: list(measure_changes(given.runs)),
-        "dependence": lambda: list(measure_dependence(10 * given.runs)),
-        "calibration": lambda: list(measure_calibration()),
-        "odd_rows": lambda: list(measure_odd_rows()),
-        "weather": measure_weather,
+    measures: dict[str, Callable[[], Iterator[Any]]] = {
+        "changes": lambda: measure_changes(given.runs),
+        "dependence": lambda: measure_dependence(20 * given.runs),
+        "calibration": measure_calibration,
+        "odd_rows": measure_odd_rows,
+        "weather": lambda: iter([measure_weather()]),
     }
     for name, measure in measures.items():
         if not given.page and given.only in (None, name):
-            found = measure()
-            results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-            RESULTS.write_text(json.dumps({**results, name: found}, indent=1) + "\n", encoding="utf-8")
+            found: list[Any] = []
+            for each in measure():
+                found.append(each)
+                results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+                results[name] = each if name == "weather" else found
+                RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     for name, part in PARTS.items():
         if name in results:
