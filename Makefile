@@ -229,6 +229,7 @@ fuzz-forests: $(VENV)/.installed-test  ## the same for the C++ parser of stored 
 
 faults: $(VENV)/.installed-test  ## kill writers hundreds of times, fill the disk, and let hundreds of allocations fail
 	$(BIN)/python -m fuzzing.kills --loops 300 $(FAULT_ARGS)
+	$(BIN)/python -m fuzzing.full_disks $(FAULT_ARGS)
 	$(BIN)/python -m fuzzing.allocations --tries 300 $(FAULT_ARGS)
 	$(if $(filter --write,$(FAULT_ARGS)),$(PROMISES))
 	$(BIN)/python -m pytest tests/faults $(PYTEST_ARGS)

@@ -53,17 +53,22 @@ def columns(generation: int) -> dict[str, Any]:
     return {"label": np.array(["anomaly"] * N_ROWS, dtype=object), **own}
 
 
-def write_all(folder: Path, generation: int) -> None:
-    """Writes all files once."""
+def writers(folder: Path, generation: int) -> dict[str, Callable[[], object]]:
+    """Functions that write one kind of file each, by the name of the file."""
     table = {"x": np.arange(40.0), "y": np.full(40, float(generation)) + np.arange(40) % 3}
     detector = ConditionalSurprise(["x"], ["y"], n_trees=2, n_jobs=1).fit(table)
-    work: list[Callable[[], object]] = [
-        *(partial(write_columns, folder / name, columns(generation), OPTIONS) for name in TABLES),
-        partial(detector.save, folder / MODEL),
-        partial(detector.report, folder / REPORT, n_rows=2),
-        partial(Monitor(detector).save, folder / STATE),
-        partial(_answer, folder / ANSWERS, generation),
-    ]
+    return {
+        **{name: partial(write_columns, folder / name, columns(generation), OPTIONS) for name in TABLES},
+        MODEL: partial(detector.save, folder / MODEL),
+        REPORT: partial(detector.report, folder / REPORT, n_rows=2),
+        STATE: partial(Monitor(detector).save, folder / STATE),
+        ANSWERS: partial(_answer, folder / ANSWERS, generation),
+    }
+
+
+def write_all(folder: Path, generation: int) -> None:
+    """Writes all files once."""
+    work = list(writers(folder, generation).values())
     # Not always the same one is the first to be killed.
     random.Random(generation).shuffle(work)
     for write in work:
@@ -106,7 +111,7 @@ def check_clean(folder: Path) -> None:
     assert not strange, f"left behind: {strange}"
 
 
-def _forked(work: Callable[[], None]) -> int:
+def forked(work: Callable[[], None]) -> int:
     """Starts a process that does some work, and returns its number."""
     child = os.fork()
     if child == 0:
@@ -151,11 +156,11 @@ def kill_writers(n_loops: int, chance: random.Random) -> int:
         folder = Path(place)
         for loop in range(n_loops):
             full = loop % 3 == 2
-            child = _forked(partial(_write_for_ever, folder, 1000 * loop, full))
+            child = forked(partial(_write_for_ever, folder, 1000 * loop, full))
             _kill_after(child, chance.random() * MAX_DELAY)
             os.waitpid(child, 0)
             for check in (check_all, check_clean):
-                _, status = os.waitpid(_forked(partial(check, folder)), 0)
+                _, status = os.waitpid(forked(partial(check, folder)), 0)
                 n_wrong += status != 0
     return n_wrong
 
@@ -184,7 +189,7 @@ def kill_watches(n_loops: int, chance: random.Random) -> tuple[int, int]:
 
 def _watched(source: Path, model: Path, out: Path, state: Path | None, delay: float | None = None) -> int:
     """Runs `paribus watch` to the end of its source, or until it is killed. Returns how it ended."""
-    child = _forked(partial(_watch, source, model, out, state))
+    child = forked(partial(_watch, source, model, out, state))
     if delay is not None:
         _kill_after(child, delay)
     status = os.waitpid(child, 0)[1]

@@ -111,7 +111,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         const paribus::PackedForest forest(*known.table->kinds(), *known.samples, *known.target, bytes.get(), size);
         paribus::find_quantiles(asked, forest, 5, found.data(), 1, [](std::size_t) {});
         std::vector<std::uint32_t> members;
-        for (std::size_t pair = 0; pair < n_pairs; ++pair) forest.find_rows(pair, known.rows.data(), 0, members);
+        std::vector<std::size_t> ends;
+        for (std::size_t row = 0; row < n_rows; ++row) forest.find_rows(asked, row, members, ends);
         const paribus::TableForest unpacked(forest, false, 1);
         paribus::find_deviations(asked, unpacked, found.data(), 1, [](std::size_t) {});
         paribus::PackedForest::splice(bytes.get(), size, 1, known.packed.data(), known.packed.size());

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
@@ -41,7 +42,9 @@ def appender(path: Path, suffix: str, options: WriteOptions) -> Iterator[Append]
     import xlsxwriter
 
     settings = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
-    book = xlsxwriter.Workbook(str(path), settings)
+    # The file is written at the end: on a full disk, XlsxWriter would leave an archive whose finalizer prints an error.
+    content = io.BytesIO()
+    book = xlsxwriter.Workbook(content, settings)
     # The same results give the same file.
     book.set_properties({"created": datetime(2000, 1, 1)})
     sheet = _Sheet(book, options)
@@ -50,17 +53,8 @@ def appender(path: Path, suffix: str, options: WriteOptions) -> Iterator[Append]
         sheet.finish()
     finally:
         # Otherwise XlsxWriter would do so when the book is collected.
-        _close(book)
-
-
-def _close(book: Any) -> None:
-    """Writes the file. An error of the system, such as a full disk, is raised as such."""
-    from xlsxwriter.exceptions import FileCreateError
-
-    try:
         book.close()
-    except FileCreateError as error:
-        raise (error.args[0] if error.args and isinstance(error.args[0], OSError) else OSError(str(error))) from None
+    path.write_bytes(content.getbuffer())
 
 
 class _Sheet:
