@@ -163,8 +163,15 @@ def _on_dask(address: str | None) -> Iterator[Read]:
         client = Client(address)
     except OSError as error:
         raise ValueError(f"there is no Dask scheduler at {address}: {error}") from None
+
+    def read(path: str) -> Any:
+        try:
+            return dask.dataframe.read_parquet(path)
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there are no Parquet files at {path}") from None
+
     with client:
-        yield dask.dataframe.read_parquet
+        yield read
 
 
 def _summary(detector: Any, found: Any, labels: list[Any], id: str | None) -> Summary:
