@@ -13,8 +13,8 @@ constexpr std::int64_t gap = 3;
 // A group says nothing about a block of which it has fewer than this share of the rows.
 constexpr double min_share = 1.0 / 16.0;
 
-/// A level of the mean of n ranks: of its distance from what is expected, in standard errors of independent ranks. Those
-/// of dependent ones are many times as long, so it is logarithmic.
+/// A level of the mean of n ranks: of its distance from what is expected, in standard errors of independent ranks.
+/// Those of dependent ones are many times as long, so it is logarithmic.
 double level_of_mean(double errors, double n) {
     const double most = std::sqrt(3.0 * n);
     return 0.5 + std::copysign(0.5 * std::log1p(std::abs(errors)) / std::log1p(most), errors);
