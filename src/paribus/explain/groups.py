@@ -247,7 +247,7 @@ class _Search:
         rows = self._rows[members]
         order = np.lexsort((rows, self._p[members]))
         values = table.behavior[rows, feature]
-        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        low, high = float(np.fmin.reduce(values)), float(np.fmax.reduce(values))
         if direction == "equal":
             is_there = self._hold(conditions, slice(None)) & self._is_scored
             n_matching = self._count(is_there & (table.behavior[:, feature] == low))
