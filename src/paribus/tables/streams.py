@@ -68,7 +68,7 @@ def _relation_batches(relation: Any) -> Iterator[Any]:
     except ModuleNotFoundError:
         raise ValueError("a DuckDB relation is read through pyarrow, which is not installed: install it") from None
     # Older versions of DuckDB have the same under another name.
-    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
     return iter(read(BATCH_SIZE))
 
 
