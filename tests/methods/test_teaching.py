@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 
 from paribus.methods.interface import KIND_NAMES, Judged
-from paribus.methods.teaching import SHRINKAGE, SHRINKAGE_OF_ODDS, Answers, EvidenceShares, Lesson
+from paribus.methods.teaching import (
+    SHRINKAGE,
+    SHRINKAGE_OF_KINDS,
+    SHRINKAGE_OF_ODDS,
+    Answers,
+    EvidenceShares,
+    Lesson,
+    chance_strange,
+)
 
 N = 400
 RAIN, WIND = 0, 1
+PENALTY = np.repeat([SHRINKAGE, SHRINKAGE_OF_KINDS, SHRINKAGE_OF_ODDS], [4, 3, 1])
 
 
 @pytest.fixture(scope="module")
@@ -59,20 +68,21 @@ def test_real_anomalies_raise_what_is_alike(judged: Judged, evidence: EvidenceSh
 
 def test_more_answers_say_more(judged: Judged, evidence: EvidenceShares) -> None:
     """Tests that one answer is a hint and ten are a rule: weights are shrunk to 1."""
-    weights = [
-        learn(judged, evidence, list(range(n)), [False] * n).weights["rain", "given the context"] for n in (1, 3, 10)
-    ]
+    lessons = [learn(judged, evidence, list(range(n)), [False] * n) for n in (1, 3, 10)]
+    weights = [lesson.weights["rain", "given the context"] for lesson in lessons]
     assert 1.0 > weights[0] > weights[1] > weights[2] > 0.0
-    assert weights[0] > 0.5
+    ratios = [lesson.interest[20] / lesson.interest[N // 2 + 20] for lesson in lessons]
+    assert 1.0 > ratios[0] > 0.6 > 0.4 > ratios[2]
 
 
 def test_kinds_are_learned(judged: Judged, evidence: EvidenceShares) -> None:
-    """Tests that answers that follow the kind change its weight, and hardly those of columns."""
+    """Tests that answers that follow the kind change its weight, and favor no column."""
     rows = [0, 1, 2, 3, 4, 5, 200, 201, 202, 203, 204, 205]
     lesson = learn(judged, evidence, rows, [row % 3 == 2 for row in rows])
     weights = lesson.kind_weights
     assert weights[KIND_NAMES[2]] > 2.0 > 1.0 > weights[KIND_NAMES[0]]
-    assert abs(np.log(lesson.weights["rain", "given the context"])) < 0.3
+    rain, wind = (lesson.weights[name, "given the context"] for name in ("rain", "wind"))
+    assert abs(np.log(rain / wind)) < 0.1
 
 
 def test_the_minimum_is_found(judged: Judged, evidence: EvidenceShares) -> None:
@@ -81,9 +91,8 @@ def test_the_minimum_is_found(judged: Judged, evidence: EvidenceShares) -> None:
     lesson = learn(judged, evidence, rows, is_real)
     x = np.hstack([evidence.features(np.array(rows)), np.ones((len(rows), 1))])
     sign = np.where(is_real, 1.0, -1.0)
-    slopes = sign / (1.0 + np.exp(sign * (x @ lesson.logarithms)))
-    penalty = np.append(np.full(x.shape[1] - 1, SHRINKAGE), SHRINKAGE_OF_ODDS)
-    assert np.abs(penalty * lesson.logarithms - slopes @ x).max() < 1e-8
+    slopes = lesson.answers.weights * sign / (1.0 + np.exp(sign * (x @ lesson.logarithms)))
+    assert np.abs(PENALTY * lesson.logarithms - slopes @ x).max() < 1e-8
 
 
 def test_probabilities_are_averaged_over_plausible_weights(judged: Judged, evidence: EvidenceShares) -> None:
@@ -92,7 +101,7 @@ def test_probabilities_are_averaged_over_plausible_weights(judged: Judged, evide
     lesson = learn(judged, evidence, rows, is_real)
     x = np.hstack([evidence.features(np.arange(N)), np.ones((N, 1))])
     chance = 1.0 / (1.0 + np.exp(-x[rows] @ lesson.logarithms))
-    precision = np.diag(np.append(np.full(x.shape[1] - 1, SHRINKAGE), SHRINKAGE_OF_ODDS))
+    precision = np.diag(PENALTY)
     precision += (x[rows] * (chance * (1.0 - chance))[:, None]).T @ x[rows]
     random = np.random.default_rng(0)
     drawn = random.multivariate_normal(lesson.logarithms, np.linalg.inv(precision), 4000)
@@ -127,3 +136,23 @@ def test_rows_without_a_score_stay_without(judged: Judged) -> None:
     answers = Answers(np.array([0]), np.array([False]), np.ones(1))
     lesson = Lesson.learn(scores, EvidenceShares.of(Judged(partial), ["rain", "wind"]), answers)
     assert np.flatnonzero(np.isnan(lesson.taught_scores)).tolist() == [5]
+
+
+def test_a_false_alarm_about_an_ordinary_row_says_little() -> None:
+    """Tests that it counts by the probability that the row is strange: ordinary rows say nothing about strange ones."""
+    random = np.random.default_rng(0)
+    scores = -np.log10(random.uniform(size=1000))
+    scores[:20] += 6.0
+    strange = chance_strange(scores)
+    assert strange[:20].min() > 0.99
+    ordinary = int(np.argmin(np.abs(scores - 1.0)))
+    assert strange[ordinary] < 0.3
+    partial = np.zeros((1000, 2))
+    partial[:, RAIN] = scores
+    evidence = EvidenceShares.of(Judged(partial), ["rain", "wind"])
+    weights = {}
+    for row in (0, ordinary):
+        answers = Answers(np.array([row]), np.array([False]), np.ones(1))
+        weights[row] = Lesson.learn(scores, evidence, answers).weights["rain", "given the context"]
+    assert weights[0] < 0.5
+    assert weights[ordinary] > 0.7

@@ -5,8 +5,9 @@ only people know that. The odds that a row is of interest, if it is strange at a
 each behavioral feature and condition (given the context, given all other values), by its share in the row's evidence,
 and one for each kind of anomaly. All weights are 1 before there are answers. Answers change them by a logistic
 regression of "real" against "false alarm" whose logarithms are shrunk to 0, which is convex: one answer is a hint, ten
-are a rule. Predictions are averaged over the weights that are plausible given the answers: what few answers suggest by
-chance hardly changes the order.
+are a rule. A false alarm about a row that may well be ordinary says little about strange rows, and counts by the
+probability that it is strange. Predictions are averaged over the weights that are plausible given the answers: what few
+answers suggest by chance hardly changes the order.
 
 This is in the manner of active anomaly discovery (Das et al., 2016), which puts weights on the leaves of an isolation
 forest. Here there are far fewer weights and each has a name, so that few answers teach much and can be read.
@@ -15,7 +16,7 @@ forest. Here there are far fewer weights and each has a name, so that few answer
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,8 +29,9 @@ from paribus.methods.interface import KIND_NAMES, Judged
 GIVEN_CONTEXT, GIVEN_ALL = CONDITIONS = ("given the context", "given all")
 # Beyond this score a row is certainly strange, and a higher score has little effect.
 CERTAIN = 3.0
-# The ridge penalties of the logarithms of the weights, and of the overall odds, which are the same for all rows.
-SHRINKAGE, SHRINKAGE_OF_ODDS = 0.2, 0.1
+# The ridge penalties of the logarithms of the weights of features, of kinds, which are uncertain themselves, and of the
+# overall odds, which are the same for all rows.
+SHRINKAGE, SHRINKAGE_OF_KINDS, SHRINKAGE_OF_ODDS = 0.1, 1.0, 0.5
 # Newton's method ends where no derivative exceeds the tolerance, usually after five steps.
 MAX_STEPS, TOLERANCE = 100, 1e-9
 # Rows at a time for which probabilities are computed.
@@ -72,6 +74,13 @@ class EvidenceShares:
         names = tuple((feature, condition) for condition in conditions for feature in features)
         return cls(names, shares, kinds)
 
+    @property
+    def shrinkage(self) -> Floats:
+        """By weight: the penalty of its logarithm; the last one is that of the overall odds."""
+        n_kinds = 0 if self.kinds is None else len(KIND_NAMES)
+        parts = (len(self.names), SHRINKAGE), (n_kinds, SHRINKAGE_OF_KINDS), (1, SHRINKAGE_OF_ODDS)
+        return np.concatenate([np.full(n, penalty) for n, penalty in parts])
+
     def features(self, rows: Any = slice(None)) -> Floats:
         """[row][weight]: what the logarithms of the weights are multiplied by."""
         shares: Floats = self.shares[rows].astype(np.float64)
@@ -111,11 +120,13 @@ class Lesson:
         >>> answers = Answers(np.array([0]), np.array([False]), np.ones(1))
         >>> taught = Lesson.learn(np.array([5.0, 4.0, 3.9]), evidence, answers)
         >>> round(taught.weights["rain", "given the context"], 2), taught.taught_scores[1:].round(1)
-        (0.53, array([3.5, 4.1]))
+        (0.23, array([3.2, 4. ]))
         """
+        strange = np.where(answers.is_real, 1.0, chance_strange(scores)[answers.rows])
+        answers = replace(answers, weights=answers.weights * strange)
         rows = evidence.features(answers.rows)
         x = np.hstack([rows, np.ones((len(rows), 1))])
-        return cls(scores, evidence, answers, _minimum(x, answers))
+        return cls(scores, evidence, answers, _minimum(x, answers, evidence.shrinkage))
 
     @property
     def weights(self) -> dict[tuple[str, str], float]:
@@ -149,7 +160,8 @@ class Lesson:
     def _covariance(self) -> Floats:
         """The covariance of the logarithms of the weights, by a normal approximation of their posterior."""
         asked = self._with_odds(self.answers.rows)
-        return np.asarray(np.linalg.inv(_hessian(asked, self.answers, _logistic(asked @ self.logarithms))), dtype=float)
+        chance = _logistic(asked @ self.logarithms)
+        return np.asarray(np.linalg.inv(_hessian(asked, self.answers, chance, self.evidence.shrinkage)), dtype=float)
 
     def _variance(self, x: Floats) -> Floats:
         """The variance of the log odds of rows, from their features."""
@@ -185,9 +197,23 @@ class Lesson:
         return np.hstack([self.evidence.features(rows), np.ones((len(rows), 1))])
 
 
-def _minimum(x: Floats, answers: Answers) -> Floats:
+def chance_strange(scores: Floats) -> Floats:
+    """By row: the probability that it is strange at all, from how many rows score as high and how many would by chance.
+
+    >>> chance_strange(np.array([6.0, 2.0, 0.1, 0.0, np.nan])).round(2)
+    array([1.  , 0.98, 0.  , 0.  , 0.  ])
+    """
+    order = np.argsort(-scores, kind="stable")
+    n = int((~np.isnan(scores)).sum())
+    ordinary = n * 10.0 ** -scores[order[:n]] / np.arange(1, n + 1)
+    found = np.zeros(len(scores))
+    # A higher score is no less strange.
+    found[order[:n]] = 1.0 - np.minimum(np.minimum.accumulate(ordinary[::-1])[::-1], 1.0)
+    return found
+
+
+def _minimum(x: Floats, answers: Answers, shrinkage: Floats) -> Floats:
     """The logarithms of the weights with the least loss, by Newton's method: few weights, and a convex loss."""
-    shrinkage = _shrinkage(x.shape[1])
     sign = np.where(answers.is_real, 1.0, -1.0)
 
     def loss(weights: Floats) -> float:
@@ -200,7 +226,7 @@ def _minimum(x: Floats, answers: Answers) -> Floats:
         slope = x.T @ (answers.weights * (chance - answers.is_real)) + shrinkage * weights
         if np.abs(slope).max() < TOLERANCE:
             break
-        step = np.linalg.solve(_hessian(x, answers, chance), slope)
+        step = np.linalg.solve(_hessian(x, answers, chance, shrinkage), slope)
         # A whole step may go too far where the loss is far from quadratic.
         now = loss(weights)
         while loss(weights - step) > now and np.abs(step).max() > TOLERANCE:
@@ -209,14 +235,10 @@ def _minimum(x: Floats, answers: Answers) -> Floats:
     return weights
 
 
-def _hessian(x: Floats, answers: Answers, chance: Floats) -> Floats:
+def _hessian(x: Floats, answers: Answers, chance: Floats, shrinkage: Floats) -> Floats:
     """The second derivatives of the loss, from the features of the answered rows and their probabilities."""
     curvature = answers.weights * chance * (1.0 - chance)
-    return np.asarray(np.diag(_shrinkage(x.shape[1])) + (x * curvature[:, None]).T @ x)
-
-
-def _shrinkage(n: int) -> Floats:
-    return np.append(np.full(n - 1, SHRINKAGE), SHRINKAGE_OF_ODDS)
+    return np.asarray(np.diag(shrinkage) + (x * curvature[:, None]).T @ x)
 
 
 def _logistic(logits: Floats) -> Floats:
