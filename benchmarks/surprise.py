@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from joblib import cpu_count
-from lightgbm import LGBMRegressor
 from paper.markdown import rewrite_part
 from quantile_forest import RandomForestQuantileRegressor
 from sklearn.ensemble import RandomForestRegressor
@@ -154,6 +153,9 @@ def grow_forest(context: Floats, target: Floats, max_features: int, n_sample: in
 
 def beside_other_forests(n_rows: int, n_rounds: int) -> dict[str, Any]:
     """Grows one forest on one thread, side by side with scikit-learn and LightGBM, by processor time."""
+    # The page is checked where only what tests need is installed.
+    from lightgbm import LGBMRegressor
+
     table = make_table(n_rows)
     context, target = np.ascontiguousarray(table[:, :-1]), np.ascontiguousarray(table[:, -1])
     n_sample = min(MAX_SAMPLES, n_rows // 2)
