@@ -47,7 +47,7 @@ def test_an_interrupt_ends_the_command_with_one_line(
 
 
 @pytest.mark.parametrize(
-    ("number", "module"), [("SIGINT", "typer"), ("SIGINT", "numpy"), ("SIGINT", "duckdb"), ("SIGHUP", "duckdb")]
+    ("number", "module"), [("SIGINT", "typer"), ("SIGINT", "numpy"), ("SIGINT", "narwhals"), ("SIGHUP", "narwhals")]
 )
 def test_an_interrupt_while_code_is_loaded(days: Path, tmp_path: Path, module: str, number: str) -> None:
     """Tests that a signal during an import gives one line at most, and not an error of some library."""
