@@ -182,8 +182,11 @@ def test_every_view_is_accessible(open_page: OpenPage, options: dict[str, Any], 
     """Tests that no view violates the rules of axe, on a phone, in light and dark, and that none is too wide."""
     page = open_page(**options)
     page.locator(".line:not(.loading)").first.click()
+    first = page.locator("#row-title").inner_text()
     page.keyboard.press("f")
     expect(page.locator(".badge")).to_have_text("1", timeout=PATIENCE)
+    # Only then is the next row there, to which the answer leads.
+    expect(page.locator("#row-title")).not_to_have_text(first, timeout=PATIENCE)
     page.locator(".beans svg").first.wait_for()
     page.get_by_text("What if …").click()
     page.locator(".inputs input:not([type])").last.fill("1")

@@ -1,5 +1,6 @@
 // One row: why it is unusual, what it is compared with, and what would be if it were different.
 
+import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "./api";
 import { epoch, selected } from "./store";
@@ -41,7 +42,7 @@ export function RowPanel() {
   if (failed) return <section class="card empty-panel">{failed}</section>;
   if (!row) return <section class="card empty-panel" aria-busy="true" />;
   return (
-    <section id="row-panel" class="card row-panel" tabIndex={-1} aria-labelledby="row-title">
+    <section id="row-panel" class="card row-panel" tabIndex={-1} aria-labelledby="row-title" aria-busy={row.row !== chosen}>
       <div class="row-head">
         <h2 id="row-title">{row.name}</h2>
         <span class="big-score">
@@ -108,7 +109,7 @@ export function RowPanel() {
           </tbody>
         </table>
       </div>
-      {row.inputs.length > 0 && <WhatIfPanel row={row} />}
+      {row.inputs.length > 0 && <WhatIfPanel key={row.row} row={row} />}
       {row.context.length > 0 && <Context row={row} />}
       {row.around && <Around row={row} />}
       {row.comparable && <Comparable name={row.name} comparable={row.comparable} />}
@@ -197,16 +198,15 @@ function Comparable({ name, comparable }: { name: string; comparable: NonNullabl
   );
 }
 
+// Who asks what would be about one row asks about the next one, too.
+const isWhatIfOpen = signal(false);
+
 function WhatIfPanel({ row }: { row: OneRow }) {
   const [values, setValues] = useState<Record<string, string>>({});
   const [leftOut, setLeftOut] = useState<string[]>([]);
   const [found, setFound] = useState<WhatIf | null>(null);
   const [failed, setFailed] = useState("");
   const isChanged = Object.keys(values).length > 0 || leftOut.length > 0;
-  useEffect(() => {
-    setValues({});
-    setLeftOut([]);
-  }, [row.row]);
   useEffect(() => {
     if (!isChanged) {
       setFound(null);
@@ -228,7 +228,7 @@ function WhatIfPanel({ row }: { row: OneRow }) {
     setValues(value === own ? others : { ...others, [name]: value });
   };
   return (
-    <details class="what-if">
+    <details class="what-if" open={isWhatIfOpen.value} onToggle={(event) => (isWhatIfOpen.value = event.currentTarget.open)}>
       <summary>What if …</summary>
       <p class="muted">Change a value, or leave out a circumstance, and see what the verdict would be.</p>
       <div class="inputs">
