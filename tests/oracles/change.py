@@ -15,10 +15,19 @@ class PlainChangeTests:
     """The wealth of every bet that was ever begun, each on its own: nothing is summed up before it is asked for."""
 
     def __init__(
-        self, lengths: Sequence[int], n_groups: int, n_bins: int, payoffs: Floats, patience: float, limit: float
+        self,
+        lengths: Sequence[int],
+        variances: Sequence[float],
+        n_groups: int,
+        n_bins: int,
+        payoffs: Floats,
+        sizes: Sequence[float],
+        patience: float,
+        limit: float,
     ) -> None:
         self.lengths, self.n_groups, self.n_bins = lengths, n_groups, n_bins
         self.payoffs, self.patience, self.limit = payoffs, patience, limit
+        self.variances, self.sizes = variances, sizes
         self.before: dict[tuple[int, ...], list[int]] = defaultdict(list)
         """The bins of everything that was ever ranked, by what it is ranked among."""
         self.bets: dict[tuple[int, int, int], list[list[float]]] = defaultdict(list)
@@ -45,7 +54,16 @@ class PlainChangeTests:
             begun = self.bets[column, group, bet]
             begun.append([number, self.kept(n) - self.kept(n + n_rows)])
             for each in begun:
-                each[1] *= float(self.payoffs[which, place, bet])
+                each[1] *= self.gain(column, which, place, rank, bet)
+
+    def gain(self, column: int, which: int, place: int, rank: float, bet: int) -> float:
+        variance, size = self.variances[column], self.sizes[bet]
+        if which > 0 or variance <= 1.0:
+            return float(self.payoffs[which, place, bet])
+        is_of_level, is_of_spread = bet in self.bets_of(1), bet in self.bets_of(2)
+        level, spread = (rank - 0.5) / math.sqrt(1 / 12), (abs(rank - 0.5) - 0.25) / math.sqrt(1 / 48)
+        y, k = is_of_level * level + is_of_spread * spread, size / variance
+        return math.exp(k * y - variance * k**2 / 2)
 
     def bets_of(self, which: int) -> list[int]:
         """The bets on ranks of rows (0), on the level of blocks (1), or on their spread (2): those that can win."""

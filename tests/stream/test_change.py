@@ -12,9 +12,15 @@ from scipy.signal import lfilter
 from scipy.special import ndtr
 
 from paribus._common.arrays import Floats
-from paribus.stream.bets import BETS, N_PLACES, PATIENCE, PAYOFFS
+from paribus.stream.bets import BETS, N_PLACES, PATIENCE, PAYOFFS, SIZES
 from paribus.stream.change import N_BINS, ChangeTests
-from paribus.stream.dependence import block_lengths, dependence_time
+from paribus.stream.dependence import (
+    block_lengths,
+    cycle_length,
+    dependence_time,
+    one_by_one,
+    variance_bound,
+)
 from paribus.stream.randomness import uniform_rows
 from tests.oracles.change import PlainChangeTests
 
@@ -27,9 +33,10 @@ def watch(
     seed: int = 0,
     begin: int = 300,
     length: int = 1,
+    variance: float = 1.0,
 ) -> tuple[Any, Any]:
     """The first change that is found in the levels of one column, and the row that settled it."""
-    tests = ChangeTests(alpha, np.array([length]), 1, n_groups, seed)
+    tests = ChangeTests(alpha, np.array([length]), np.array([variance]), 1, n_groups, seed)
     n = len(levels)
     groups = np.zeros((n, 1), dtype=np.int64) if groups is None else groups
     known = np.random.default_rng(seed).uniform(size=(begin, 1))
@@ -38,8 +45,11 @@ def watch(
     return found[0] if found else (None, None)
 
 
-@pytest.mark.parametrize(("length", "n_known", "change", "n"), [(1, 40, 90, 180), (7, 210, 230, 380)])
-def test_agrees_with_the_plain_tests(length: int, n_known: int, change: int, n: int) -> None:
+@pytest.mark.parametrize(
+    ("length", "variance", "n_known", "change", "n"),
+    [(1, 1.0, 40, 90, 180), (1, 1.7, 40, 90, 180), (7, 1.0, 210, 230, 380)],
+)
+def test_agrees_with_the_plain_tests(length: int, variance: float, n_known: int, change: int, n: int) -> None:
     """Tests that wealth, beginnings and findings are those of tests that keep every bet on its own."""
     random = np.random.default_rng(3)
     limit = 20.0
@@ -49,8 +59,8 @@ def test_agrees_with_the_plain_tests(length: int, n_known: int, change: int, n: 
     cells = random.integers(0, 2, n)
     groups = np.column_stack([np.zeros(n, dtype=np.int64), random.integers(-1, 3, n)])
     groups[:, 1] = np.where(groups[:, 1] > 0, groups[:, 1], -1)
-    tests = ChangeTests(2 / limit, np.full(2, length), 2, 3, 5)
-    plain = PlainChangeTests([length, length], 3, N_BINS, PAYOFFS, PATIENCE, limit)
+    tests = ChangeTests(2 / limit, np.full(2, length), np.array([1.0, variance]), 2, 3, 5)
+    plain = PlainChangeTests([length, length], [1.0, variance], 3, N_BINS, PAYOFFS, SIZES.tolist(), PATIENCE, limit)
     drawn = uniform_rows(5, 0, n, 2)
     tests.begin(levels[:n_known], cells[:n_known], groups[:n_known])
     changes = tests.update(levels[n_known:], cells[n_known:], groups[n_known:], n_known)
@@ -98,13 +108,64 @@ def test_rows_that_depend_on_each_other_cause_no_alarms() -> None:
         levels = ndtr(autoregressive(np.random.default_rng(seed), 4000, 0.8))[:, None]
         for length in alarms:
             known = block_lengths([dependence_time(levels[:2000, 0])], 2000) if length == 0 else np.array([length])
-            tests = ChangeTests(0.05, known, 1, 1, seed)
+            tests = ChangeTests(0.05, known, np.ones(1), 1, 1, seed)
             everywhere = np.zeros((2000, 1), dtype=np.int64)
             tests.begin(levels[:2000], everywhere[:, 0], everywhere)
             alarms[length] += bool(tests.update(levels[2000:], everywhere[:, 0], everywhere, 0))
     # With a probability of 0.05, more than 7 of 50 turn up in 1 of 500 cases.
     assert alarms[0] <= 7
     assert alarms[1] > 30
+
+
+def test_slow_errors_of_a_model_make_bets_smaller() -> None:
+    """Tests that rows that are independent but for a slow error cause no false alarms, and that changes are found."""
+    alarms, delays, without = 0, [], 0
+    for seed in range(50):
+        random = np.random.default_rng(seed)
+        values = 0.4 * autoregressive(random, 5000, 0.9) + random.normal(size=5000)
+        values[4500:] += 1.0
+        levels = ndtr(values / np.sqrt(1.16))[:, None]
+        variance = variance_bound(levels[:2000, 0], 19.0)
+        assert 2.0 < variance < 10.0
+        for each in (variance, 1.0):
+            tests = ChangeTests(0.05, np.ones(1, dtype=np.int64), np.array([each]), 1, 1, seed)
+            everywhere = np.zeros((5000, 1), dtype=np.int64)
+            tests.begin(levels[:2000], everywhere[:2000, 0], everywhere[:2000])
+            found = tests.update(levels[2000:], everywhere[2000:, 0], everywhere[2000:], 2000)
+            row = found[0][0] + 2000 if found else 5000
+            if each == 1.0:
+                without += row < 4500
+            else:
+                alarms += row < 4500
+                delays += [row - 4500] if row >= 4500 else []
+    # With a probability of 0.05, more than 7 of 50 turn up in 1 of 500 cases.
+    assert alarms <= 7 < without
+    # With blocks of 57 rows, it is about 290.
+    assert np.median(delays) < 200
+
+
+def test_what_comes_again_with_the_contexts_is_no_dependence() -> None:
+    """Tests that cycles are found, and that errors of a model that follow them do not count as dependence."""
+    random = np.random.default_rng(10)
+    hours, days = np.arange(3000) % 24, np.arange(3000) // 24 % 7
+    assert (cycle_length(hours / 24.0), cycle_length(days / 7.0)) == (24, 168)
+    for slow in (random.uniform(size=3000), autoregressive(random, 3000, 0.99), np.full(3000, 0.5), np.arange(3000.0)):
+        assert cycle_length(slow) == 0
+    wrong = random.normal(size=24)[hours] / 2.0
+    levels = ndtr((wrong + random.normal(size=3000)) / np.sqrt(1.25))
+    assert dependence_time(levels) > 100
+    assert dependence_time(levels, cycle=24) < 10
+    assert variance_bound(levels, 8.0) < 3.0
+
+
+def test_rows_are_tested_one_by_one_where_that_is_sooner() -> None:
+    """Tests that slow contexts alone do not make blocks long, but dependent levels do."""
+    random = np.random.default_rng(9)
+    slow, fast = ndtr(autoregressive(random, 2000, 0.9)), random.uniform(size=2000)
+    lengths = np.array([60, 60])
+    variances = np.array([variance_bound(each, 19.0) for each in (slow, fast)])
+    assert one_by_one(lengths, variances).tolist() == [60, 1]
+    assert variance_bound(fast, 1.0) == 1.0
 
 
 def test_what_a_model_gets_wrong_in_a_group_is_no_change() -> None:
@@ -172,7 +233,7 @@ def test_a_change_after_a_million_rows_is_found_nearly_as_soon() -> None:
     """Tests that tests do not tire: a late change needs only a few more rows."""
     delays = []
     for n_before in (1_000, 1_000_000):
-        tests = ChangeTests(0.01, np.ones(1, dtype=np.int64), 1, 1, 0)
+        tests = ChangeTests(0.01, np.ones(1, dtype=np.int64), np.ones(1), 1, 1, 0)
         values = ndtr(np.random.default_rng(4).normal(size=1_000))
         # What a stable stream leaves behind: counts of levels, and wealth that is not bet any more.
         tests.begin(values[:, None], np.zeros(1_000, dtype=np.int64), np.zeros((1_000, 1), dtype=np.int64))

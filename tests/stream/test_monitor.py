@@ -21,6 +21,7 @@ from scipy.signal import lfilter
 
 from paribus import ConditionalSurprise, Monitor
 from paribus.stream.alarms import Alarm, AlarmLog, RowVerdict
+from paribus.stream.beginning import find_beginning
 from paribus.stream.recent_rows import RecentRows
 from tests.stream.streams import fitted, make_rows, one, some
 from tests.support.models import members_of, npy, write_members
@@ -75,6 +76,42 @@ def test_p_values_of_dependent_rows_hold() -> None:
     assert (p_values <= 0.05).mean() < 0.5 * (detector.p_values(some(table, n_fitted)) <= 0.05).mean()
 
 
+def test_scores_of_held_out_rows_are_those_of_the_same_odds() -> None:
+    """Tests that p-values begin with what the detector would score, not the model that has not seen the rows."""
+    random = np.random.default_rng(33)
+    a = lfilter([0.4], [1.0, -0.9], random.normal(size=2_000))
+    # The later half is harder to predict, so that the two models calibrate odds differently.
+    x = a + np.where(np.arange(2_000) < 1_000, 0.2, 1.0) * random.normal(size=2_000)
+    detector = ConditionalSurprise(["a"], ["x"], n_trees=8, n_jobs=1, random_state=0).fit({"a": a, "x": x})
+    found = find_beginning(detector, 0)
+    half, whole = found.levels.scorer, detector.scorer()
+    own = found.levels.detector.method.total(half.judge(*half.encode({"a": a[1_000:], "x": x[1_000:]})).partial)
+    nats = np.log(10.0)
+    np.testing.assert_allclose(whole.null.scores(found.scores * nats), half.null.scores(own * nats), atol=1e-6)
+    assert np.median(np.abs(own - found.scores)) > 0.2
+
+
+def test_hours_that_follow_each_other_do_not_hide_a_change() -> None:
+    """Tests that a change is found soon where contexts are hours and days in their order, which are not tested."""
+    random = np.random.default_rng(31)
+    n = 4_500
+    hour, day = np.arange(n) % 24, np.arange(n) // 24 % 7
+    x = 10.0 * np.sin(hour / 4.0) + 2.0 * (day > 4) + random.normal(size=n)
+    x[4_000:] += 1.5
+    table = {"hour": hour, "day": day, "x": x}
+    detector = ConditionalSurprise(["hour", "day"], ["x"], n_trees=8, n_jobs=1, random_state=0).fit(
+        some(table, 0, 3_000)
+    )
+    # A row is left out, so that hours come one earlier from then on.
+    gap = np.delete(np.arange(3_000, n), 400)
+    monitor = Monitor(detector, learn=False)
+    monitor.update_many({name: values[gap] for name, values in table.items()})
+    assert monitor.unwatched_ == ["hour", "day"]
+    (alarm,) = [alarm for alarm in monitor.alarms_ if alarm.kind != "row"]
+    assert (alarm.kind, alarm.how) == ("law", "higher")
+    assert 1_000 <= alarm.number < 1_300
+
+
 def test_takes_any_table() -> None:
     """Tests that dicts, dataframes and Arrow batches of the same rows have the same scores."""
     rows = make_rows(3, 20)
@@ -121,6 +158,14 @@ def test_p_values_hold_on_stable_and_drifting_streams(drift: float) -> None:
     assert 0.005 <= (p_values <= 0.01).mean() <= 0.02
     # The trees that stay hold older rows, but no more than the window had.
     assert monitor.detector_.view().store.n_rows <= 2 * 1024 + 1500
+
+
+def test_p_values_of_small_windows_are_recalibrated() -> None:
+    """Tests that p-values are read off the last 1,000 scores although fewer rows are learned from."""
+    monitor, rows = Monitor(fitted(), window=256, adapt_every=550), make_rows(32, 1200)
+    monitor.update_many(some(rows, 0, 1100))
+    own = -monitor.detector_.score_samples(some(rows, 1100))
+    assert not np.allclose(monitor.score_many(some(rows, 1100)), own, rtol=1e-3)
 
 
 def test_the_three_alarms_are_told_apart() -> None:
@@ -195,7 +240,7 @@ def test_old_trees_are_kept_where_rows_have_categories(monkeypatch: pytest.Monke
         monitor.update_many(rows(64))
         assert monitor.n_adaptations_ == n_adaptations
         wrong = rows(50)
-        wrong["x"] = wrong["x"] + 8.0
+        wrong["x"] = wrong["x"] + 9.0
         assert (monitor.score_many(wrong) > 2.5).mean() > 0.9
         assert (monitor.score_many(rows(50)) > 2.5).mean() < 0.1
     # Eight pairs were replaced: none of the first is left.

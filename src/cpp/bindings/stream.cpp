@@ -9,11 +9,11 @@ namespace bindings {
 namespace {
 
 Output<std::int64_t, 1> update_change_tests(
-    const Input<std::int64_t, 1> &lengths, const Input<double, 1> &shares, const Input<double, 3> &payoffs,
-    const Input<std::int64_t, 1> &statistics, double patience, double limit, const InPlace<std::int32_t, 4> &counts,
-    const InPlace<std::int32_t, 4> &block_counts, const InPlace<double, 3> &sums,
-    const InPlace<std::int64_t, 1> &in_block, const InPlace<double, 3> &wealth, const InPlace<double, 3> &best,
-    const InPlace<std::int64_t, 3> &begun, const InPlace<double, 2> &n_in_group,
+    const Input<std::int64_t, 1> &lengths, const Input<double, 1> &variances, const Input<double, 1> &shares,
+    const Input<double, 3> &payoffs, const Input<std::int64_t, 1> &statistics, const Input<double, 1> &sizes,
+    double patience, double limit, const InPlace<std::int32_t, 4> &counts, const InPlace<std::int32_t, 4> &block_counts,
+    const InPlace<double, 3> &sums, const InPlace<std::int64_t, 1> &in_block, const InPlace<double, 3> &wealth,
+    const InPlace<double, 3> &best, const InPlace<std::int64_t, 3> &begun, const InPlace<double, 2> &n_in_group,
     const InPlace<std::uint8_t, 1> &is_over, const Input<double, 2> &levels, const Input<std::int64_t, 1> &cells,
     const Input<std::int64_t, 2> &groups, const Input<double, 2> &random, std::int64_t number, bool is_known) {
     const std::size_t n = lengths.shape(0), n_rows = levels.shape(0), n_groups = shares.shape(0);
@@ -27,8 +27,11 @@ Output<std::int64_t, 1> update_change_tests(
     require(is_of_groups(sums) && sums.shape(2) == 3, "sums: [column][group][3]");
     require(is_of_groups(n_in_group) && in_block.shape(0) == n && is_over.shape(0) == n,
             "n_in_group, in_block, is_over: one per column");
-    require(payoffs.shape(0) == 3 && payoffs.shape(1) >= 1 && n_bets >= 1 && statistics.shape(0) == n_bets,
-            "payoffs: [3][place][bet], statistics: [bet]");
+    require(payoffs.shape(0) == 3 && payoffs.shape(1) >= 1 && n_bets >= 1 && statistics.shape(0) == n_bets &&
+                sizes.shape(0) == n_bets,
+            "payoffs: [3][place][bet], statistics, sizes: [bet]");
+    require(variances.shape(0) == n, "variances: one per column");
+    for (std::size_t i = 0; i < n_bets; ++i) require(statistics.data()[i] < 2, "statistics: below 2");
     require(levels.shape(1) == n && random.shape(0) == n_rows && random.shape(1) == n && cells.shape(0) == n_rows &&
                 groups.shape(0) == n_rows,
             "levels, random, cells, groups: one per row");
@@ -47,9 +50,11 @@ Output<std::int64_t, 1> update_change_tests(
                                   n_bins,
                                   payoffs.shape(1),
                                   lengths.data(),
+                                  variances.data(),
                                   shares.data(),
                                   payoffs.data(),
                                   statistics.data(),
+                                  sizes.data(),
                                   patience,
                                   limit,
                                   counts.data(),
@@ -69,10 +74,10 @@ Output<std::int64_t, 1> update_change_tests(
 }  // namespace
 
 void add_stream(nb::module_ &m) {
-    m.def("update_change_tests", &update_change_tests, "lengths"_a, "shares"_a, "payoffs"_a, "statistics"_a,
-          "patience"_a, "limit"_a, "counts"_a, "block_counts"_a, "sums"_a, "in_block"_a, "wealth"_a, "best"_a,
-          "begun"_a, "n_in_group"_a, "is_over"_a, "levels"_a, "cells"_a, "groups"_a, "random"_a, "number"_a,
-          "is_known"_a,
+    m.def("update_change_tests", &update_change_tests, "lengths"_a, "variances"_a, "shares"_a, "payoffs"_a,
+          "statistics"_a, "sizes"_a, "patience"_a, "limit"_a, "counts"_a, "block_counts"_a, "sums"_a, "in_block"_a,
+          "wealth"_a, "best"_a, "begun"_a, "n_in_group"_a, "is_over"_a, "levels"_a, "cells"_a, "groups"_a, "random"_a,
+          "number"_a, "is_known"_a,
           "Tests rows of a stream for changes, one after the other, and updates the tests in place. By column: the row "
           "that settled a change, or -1.");
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace paribus {
 
@@ -45,6 +46,16 @@ double ChangeTests::rank(std::int32_t *bins, double level, double random) const 
 const double *ChangeTests::payoff(std::size_t what, double rank) const {
     const auto place = std::min(static_cast<std::size_t>(rank * static_cast<double>(n_places)), n_places - 1);
     return payoffs + (what * n_places + place) * n_bets;
+}
+
+void ChangeTests::gains_of_dependent(std::size_t column, double rank, double *gains) const {
+    // The variance of a uniform number is 1/12; that of its distance from the middle, around 1/4, is 1/48.
+    const double away = rank - 0.5;
+    const double y[n_statistics] = {std::sqrt(12.0) * away, std::sqrt(48.0) * (std::abs(away) - 0.25)};
+    for (std::size_t i = 0; i < n_bets; ++i) {
+        const double k = sizes[i] / variances[column];
+        gains[i] = statistics[i] < 0 ? 1.0 : std::exp(k * y[statistics[i]] - sizes[i] * k / 2.0);
+    }
 }
 
 void ChangeTests::bet(std::size_t column, std::size_t group, std::int64_t statistic, const double *gains, double n_rows,
@@ -110,6 +121,7 @@ void ChangeTests::update(std::size_t n_rows, const double *levels, const std::in
                          const std::int64_t *groups, std::size_t n_active, const double *random, std::int64_t number,
                          bool is_known, std::int64_t *found) {
     std::fill(found, found + n_columns, -1);
+    std::vector<double> of_dependent(n_bets);
     for (std::size_t row = 0; row < n_rows; ++row) {
         const std::int64_t reported = number + static_cast<std::int64_t>(row);
         const auto cell = static_cast<std::size_t>(cells[row]);
@@ -124,8 +136,14 @@ void ChangeTests::update(std::size_t n_rows, const double *levels, const std::in
                 for (std::size_t i = 0; i < n_active; ++i) {
                     if (own[i] < 0) continue;
                     const auto group = static_cast<std::size_t>(own[i]);
-                    const double *gains = payoff(0, rank(bins + group * n_bins, level, drawn));
+                    const double rank_in_group = rank(bins + group * n_bins, level, drawn);
                     if (is_known) continue;
+                    const double *gains = of_dependent.data();
+                    if (variances[column] <= 1.0) {
+                        gains = payoff(0, rank_in_group);
+                    } else {
+                        gains_of_dependent(column, rank_in_group, of_dependent.data());
+                    }
                     bet(column, group, -1, gains, 1.0, reported);
                     n_in_group[column * n_groups + group] += 1.0;
                 }

@@ -13,6 +13,8 @@ struct ChangeTests {
     std::size_t n_columns, n_cells, n_groups, n_bets, n_bins, n_places;
     /// By column: the rows of a block; 1 to look at each row, 0 for never.
     const std::int64_t *lengths;
+    /// By column, if each row is looked at: how many times as much a sum of ranks varies as that of independent ones.
+    const double *variances;
     /// By group: its share of the wealth.
     const double *shares;
     /// [rank of a row, of a block's level, of a block's spread][place of the rank][bet]: what a wealth is multiplied
@@ -20,6 +22,8 @@ struct ChangeTests {
     const double *payoffs;
     /// By bet: the statistic of blocks that it is about, 0 or 1; negative for none.
     const std::int64_t *statistics;
+    /// By bet: how large a change of this statistic it is about, in standard deviations, if rows are dependent.
+    const double *sizes;
     /// Rows after which a change is half as likely to begin.
     double patience;
     /// The wealth at which a column has changed.
@@ -59,6 +63,8 @@ private:
     double not_begun(double n_rows) const;
     double rank(std::int32_t *bins, double level, double random) const;
     const double *payoff(std::size_t what, double rank) const;
+    /// By bet: exp(k y - variance k^2 / 2), so that sums of y that vary so much do not gain; 1 for other shapes.
+    void gains_of_dependent(std::size_t column, double rank, double *gains) const;
     void bet(std::size_t column, std::size_t group, std::int64_t statistic, const double *gains, double n_rows,
              std::int64_t number);
     void close_block(std::size_t column, double random, std::int64_t first, bool is_known);

@@ -119,7 +119,7 @@ def say_row(number: int, p_value: float, column: str, time: str | None) -> str:
     >>> say_row(120, 1e-5, "wind", None)
     'Row 120 is odd, mostly in wind: 1 in 100,000 ordinary rows would be as strange.'
     """
-    rarity = "less than 1 in a billion" if p_value < 1e-9 else odds(1.0 / p_value)
+    rarity = "fewer than 1 in a billion" if p_value < 1e-9 else odds(1.0 / p_value)
     return f"Row {number:,}{_at(time)} is odd, mostly in {plain(column)}: {rarity} ordinary rows would be as strange."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,8 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats
 from paribus._common.statistics import evenly
 from paribus.detectors.surprise import ConditionalSurprise
-from paribus.stream.dependence import TIMES, block_lengths, dependence_time
+from paribus.methods.surprise.verdict import NATS_PER_DIGIT
+from paribus.stream.dependence import TIMES, block_lengths, cycle_length, dependence_time, one_by_one, variance_bound
 from paribus.stream.levels import Levels
 from paribus.stream.refitting import refit
 from paribus.stream.surroundings import representatives
@@ -39,10 +41,12 @@ class Beginning:
     behavior_levels: Floats
     law_lengths: npt.NDArray[np.int64]
     """By behavior: the number of rows of a block; 1 to look at each row, 0 for never."""
+    law_variances: Floats
+    """By behavior: how many times as much sums of levels vary as if rows were independent, at most."""
     context_lengths: npt.NDArray[np.int64]
     """The same for what is watched of the context."""
     scores: Floats
-    """The scores of rows that a model had not seen; none if rows are independent, or too few."""
+    """What the detector would score rows that a model had not seen; none if rows are independent, or too few."""
 
 
 def find_beginning(detector: ConditionalSurprise, seed: int) -> Beginning:
@@ -51,16 +55,22 @@ def find_beginning(detector: ConditionalSurprise, seed: int) -> Beginning:
     n = levels.n_fitted
     successive = np.arange(max(0, n - N_SUCCESSIVE), n)
     all_context = levels.fitted_context(successive)
-    context_times = _times(levels.of_context(all_context, 0))
+    context_levels = levels.of_context(all_context, 0)
+    cycles = [cycle_length(context_levels[:, column]) for column in range(context_levels.shape[1])]
+    # What comes again says nothing new, and would look like a shift if a row were left out.
+    context_times = [inf if cycle else time for cycle, time in zip(cycles, _times(context_levels), strict=True)]
     # The combination of columns, the last of them, depends on each.
     context_times[-1] = max(context_times)
+    cycle = max(cycles)
+    # How long contexts, and with them what a model gets wrong, stay about the same.
+    slowest = max(_times(context_levels, cycle))
     fitted_levels = levels.of_fitted(successive[len(successive) // 2 :])
-    law_times = _times(fitted_levels)
+    law_times = _times(fitted_levels, cycle)
     is_independent = max(*context_times, *law_times) <= 1.0
     held_out = None if is_independent or n < MIN_FITTED else _hold_out(detector, successive, seed)
     if held_out is not None:
         levels, all_context, context, known, scores = held_out
-        law_times = _times(known)
+        law_times = _times(known, cycle)
     elif is_independent and n >= MIN_FITTED:
         first = evenly(np.arange(n), N_FIRST)
         all_context = context = levels.fitted_context(first)
@@ -74,13 +84,16 @@ def find_beginning(detector: ConditionalSurprise, seed: int) -> Beginning:
     context_lengths = block_lengths(context_times, len(all_context) or n)
     # Where contexts hardly move, neither does what the model gets wrong there.
     n_known = len(known) or n
-    slowest = min(max(context_times), n_known / N_SLOW / TIMES)
-    law_lengths = block_lengths([max(time, slowest) for time in law_times], n_known)
-    return Beginning(levels, all_context, context, known, law_lengths, context_lengths, scores)
+    at_least = min(slowest, n_known / N_SLOW / TIMES)
+    law_lengths = block_lengths([max(time, at_least) for time in law_times], n_known)
+    sample = known if len(known) else fitted_levels
+    variances = np.array([variance_bound(sample[:, place], max(time, slowest)) for place, time in enumerate(law_times)])
+    law_lengths = one_by_one(law_lengths, variances)
+    return Beginning(levels, all_context, context, known, law_lengths, variances, context_lengths, scores)
 
 
-def _times(levels: Floats) -> list[float]:
-    return [dependence_time(levels[:, column]) for column in range(levels.shape[1])]
+def _times(levels: Floats, cycle: int = 0) -> list[float]:
+    return [dependence_time(levels[:, column], cycle) for column in range(levels.shape[1])]
 
 
 def _hold_out(
@@ -100,4 +113,7 @@ def _hold_out(
     levels = Levels(found, seed, representatives(all_context))
     context, behavior = all_context[middle:], all_behavior[middle:]
     scores = found.method.total(levels.scorer.judge(context, behavior).partial)
+    # Odds of two models of the same rows can be compared; scores are probabilities among what each was fitted to.
+    odds = levels.scorer.null.scores(scores * NATS_PER_DIGIT)
+    scores = detector.scorer().null(odds) / NATS_PER_DIGIT
     return levels, all_context, context, levels.of_behavior(context, behavior, BEFORE), scores

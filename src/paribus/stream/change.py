@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus._core import update_change_tests
-from paribus.stream.bets import BETS, HOWS, PATIENCE, PAYOFFS, SHAPE, STATISTICS, not_begun
+from paribus.stream.bets import BETS, HOWS, PATIENCE, PAYOFFS, SHAPE, SIZES, STATISTICS, not_begun
 from paribus.stream.randomness import uniform_rows
 
 N_BINS = 128
@@ -42,8 +42,10 @@ class ChangeTests:
     however good or bad the model is. Bets against that are begun with every row; their wealth is a martingale, which
     exceeds 1 / alpha with a probability of at most alpha, ever (Ville's inequality).
 
-    If successive rows are dependent, blocks of rows are tested instead: the mean of the ranks in a block, and the mean
-    of their distances from the middle, are ranked among earlier blocks. This only requires exchangeable blocks.
+    If successive rows are dependent, there are two ways. With a `variance` above 1, bets are smaller and pay less, as
+    much as the sum of dependent ranks varies more than that of independent ones. Or blocks of rows are tested: the mean
+    of the ranks in a block, and the mean of their distances from the middle, are ranked among earlier blocks, which
+    only requires exchangeable blocks.
 
     Parameters
     ----------
@@ -51,6 +53,9 @@ class ChangeTests:
         The probability of any false alarm, ever.
     lengths : array
         By column: the number of rows of a block; 1 to test each row, 0 if it is not tested.
+    variances : array
+        By column: how many times as much a sum of successive ranks varies as that of independent ones. It only matters
+        if rows are tested one by one.
     n_cells : int
         The number of cells.
     n_groups : int
@@ -61,6 +66,7 @@ class ChangeTests:
 
     alpha: float
     lengths: npt.NDArray[np.int64]
+    variances: Floats
     n_cells: int
     n_groups: int
     seed: int
@@ -160,9 +166,9 @@ class ChangeTests:
         is_known: bool,
     ) -> npt.NDArray[np.int64]:
         found = update_change_tests(
-            self.lengths, self._shares, PAYOFFS, STATISTICS, PATIENCE, self.limit, self.counts, self.block_counts,
-            self.sums, self.in_block, self.wealth, self.best, self.begun, self.n_in_group, self.is_over,
-            np.ascontiguousarray(levels), cells, np.ascontiguousarray(groups),
+            self.lengths, self.variances, self._shares, PAYOFFS, STATISTICS, SIZES, PATIENCE, self.limit, self.counts,
+            self.block_counts, self.sums, self.in_block, self.wealth, self.best, self.begun, self.n_in_group,
+            self.is_over, np.ascontiguousarray(levels), cells, np.ascontiguousarray(groups),
             uniform_rows(self.seed, self.n_rows, *levels.shape), number, is_known,
         )  # fmt: skip
         self.n_rows += len(levels)
@@ -179,7 +185,8 @@ class ChangeTests:
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The state of the tests, to continue later."""
         names = (
-            "lengths", "counts", "block_counts", "sums", "in_block", "wealth", "best", "begun", "n_in_group", "is_over",
+            "lengths", "variances", "counts", "block_counts", "sums", "in_block", "wealth", "best", "begun",
+            "n_in_group", "is_over",
         )  # fmt: skip
         # Stored arrays have no more than three dimensions.
         arrays = {name: _flat(getattr(self, name)) for name in names}

@@ -21,7 +21,7 @@ from paribus.detectors.load import load
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.persistence.archive import ForeignError, read_archive, verified, write_archive
 
-FORMAT, VERSION, WHAT = "paribus checkpoint", 4, "a checkpoint of a monitor"
+FORMAT, VERSION, WHAT = "paribus checkpoint", 5, "a checkpoint of a monitor"
 # Names of parts.
 FIELDS, MODEL = "fields", "model_"
 
@@ -101,6 +101,9 @@ def _load(model: bytes) -> ConditionalSurprise:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, np.datetime64 | datetime) and value != value:
+        # A missing timestamp of NumPy or pandas.
+        return None
     if isinstance(value, np.generic):
         return value.item() if not isinstance(value, np.datetime64) else {"moment": str(value)}
     if isinstance(value, datetime | date):

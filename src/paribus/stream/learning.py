@@ -15,6 +15,7 @@ from paribus._common.arrays import Floats
 from paribus._common.validation import check_seed, check_whole_number, is_number
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.methods.interface import Judged
+from paribus.methods.surprise.verdict import NATS_PER_DIGIT
 from paribus.stream.alarms import LAW, ROW, Alarm, AlarmLog, RowVerdict, say_row
 from paribus.stream.checkpoint import Checkpoint, DetectorBytes
 from paribus.stream.false_discoveries import OnlineDiscoveries
@@ -27,7 +28,6 @@ from paribus.stream.refitting import refit
 from paribus.stream.row_times import RowTimes
 from paribus.tables.table import Table
 
-NATS_PER_DIGIT = float(np.log(10.0))
 # The maximum number of rows that are judged at a time.
 BLOCK_SIZE = 1_024
 # p-values are calibrated on recent scores as soon as there are this many.
@@ -67,7 +67,7 @@ class LearningMonitor:
         self._log = AlarmLog()
         self.history_ = History()
         self._odd = OnlineDiscoveries(fdr, fdr_period)
-        self._scores: deque[float] = deque(maxlen=self._n_window)
+        self._scores: deque[float] = deque(maxlen=max(self._n_window, MIN_SCORES))
         self._null: RecentNull | None = None
         self._changed: list[Alarm] = []
         """Changes for which a refit is pending."""
@@ -140,8 +140,8 @@ class LearningMonitor:
         monitor = cls(clone(found.detectors["detector"]), **fields["parameters"])
         monitor.n_rows_, monitor.n_new_beginnings_ = n_rows, n_new_beginnings
         levels = Levels(found.detectors["reference"], monitor._seed, arrays.get("known_context"))
-        lengths = arrays["law_lengths"], arrays["circumstances_lengths"]
-        reference = Reference(levels, monitor.alpha, monitor._seed, *lengths)
+        stored = (arrays[name] for name in ("law_lengths", "law_variances", "circumstances_lengths"))
+        reference = Reference(levels, monitor.alpha, monitor._seed, *stored)
         reference.go_on(fields["tests"], arrays)
         monitor._begin(found.detectors["detector"], reference)
         return monitor

@@ -91,7 +91,7 @@ class Monitor(LearningMonitor):
 
     @property
     def unwatched_(self) -> list[str]:
-        """Columns that are not tested for changes, because successive rows are too strongly correlated."""
+        """Columns that are not tested for changes: successive rows are too much alike, or come again in cycles."""
         return [] if self._reference is None else self._reference.unwatched
 
     def score_one(self, row: Mapping[str, Any]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -63,9 +64,10 @@ class PolledQuery:
                     continue
                 if self._once:
                     return
-                until = time.monotonic() + self._every
-                while time.monotonic() < until and not self._is_stopped():
-                    time.sleep(min(PATIENCE, self._every))
+                # The pauses are counted: a clock that jumps back must not stop the watch for as long.
+                for _ in range(math.ceil(self._every / PATIENCE)):
+                    if not self._is_stopped():
+                        time.sleep(min(PATIENCE, self._every))
         finally:
             self._engine.dispose()
 

@@ -13,6 +13,7 @@ from paribus.detectors.surprise import ConditionalSurprise
 from paribus.stream.alarms import CIRCUMSTANCES, LAW, Alarm, say_circumstances, say_law
 from paribus.stream.beginning import find_beginning
 from paribus.stream.change import Change, ChangeTests
+from paribus.stream.dependence import MAX_VARIANCE
 from paribus.stream.levels import Levels
 
 # Seeds of the tests; those of levels are below.
@@ -48,6 +49,8 @@ class Reference:
         The seed of what is drawn at random.
     law_lengths, context_lengths : array
         The number of rows of a block, by behavior, and by what is watched of the context.
+    law_variances : array
+        By behavior: how many times as much sums of levels vary as if rows were independent.
     """
 
     def __init__(
@@ -56,14 +59,19 @@ class Reference:
         alpha: float,
         seed: int,
         law_lengths: npt.NDArray[np.int64],
+        law_variances: Floats,
         context_lengths: npt.NDArray[np.int64],
     ) -> None:
         self.levels, self.surroundings, self.names = levels, levels.surroundings, levels.names
         if len(law_lengths) != len(self.names) or len(context_lengths) != len(self.surroundings.watched) + 1:
             raise ValueError("the stored tests are not those of this model")
+        if len(law_variances) != len(law_lengths) or not (law_variances >= 1.0).all():
+            raise ValueError("the stored variances are not those of levels")
         n_groups = 1 + len(self.surroundings.strata)
-        self.law = ChangeTests(alpha, law_lengths, self.surroundings.n_cells, n_groups, seed + OF_LAW)
-        self.circumstances = ChangeTests(alpha, context_lengths, 1, 1, seed + OF_CIRCUMSTANCES)
+        n_cells = self.surroundings.n_cells
+        self.law = ChangeTests(alpha, law_lengths, law_variances, n_cells, n_groups, seed + OF_LAW)
+        ones = np.ones(len(context_lengths))
+        self.circumstances = ChangeTests(alpha, context_lengths, ones, 1, 1, seed + OF_CIRCUMSTANCES)
         self.cell_shares = self.surroundings.cell_shares.copy()
         """The recent shares of cells."""
         self.shifted: Alarm | None = None
@@ -77,14 +85,16 @@ class Reference:
     ) -> Reference:
         """Begins with what the fitted rows of a detector say, and what was known before of how long rows depend."""
         found = find_beginning(detector, seed)
-        lengths = [found.law_lengths, found.context_lengths]
+        law_lengths, variances, context_lengths = found.law_lengths, found.law_variances, found.context_lengths
         if previous is not None:
             # A new beginning may have few rows, which show less.
-            for place, tests in enumerate((previous.law, previous.circumstances)):
-                if len(tests.lengths) == len(lengths[place]):
-                    is_known = (lengths[place] > 0) & (tests.lengths > 0)
-                    lengths[place] = np.where(is_known, np.maximum(lengths[place], tests.lengths), 0)
-        reference = cls(found.levels, alpha, seed, *lengths)
+            context_lengths = _longer(context_lengths, previous.circumstances.lengths)
+            if len(variances) == len(previous.law.variances):
+                variances = np.maximum(variances, previous.law.variances)
+                is_row_by_row = np.minimum(law_lengths, previous.law.lengths) == 1
+                law_lengths = _longer(law_lengths, previous.law.lengths)
+                law_lengths[is_row_by_row & (variances <= MAX_VARIANCE)] = 1
+        reference = cls(found.levels, alpha, seed, law_lengths, variances, context_lengths)
         context = found.context
         around = reference.surroundings
         reference.law.begin(found.behavior_levels, around.cells(context), around.groups(context))
@@ -96,7 +106,7 @@ class Reference:
     @property
     def is_dependent(self) -> bool:
         """Whether successive rows depend on each other."""
-        return bool((self.law.lengths != 1).any())
+        return bool(((self.law.lengths != 1) | (self.law.variances > 1.0)).any())
 
     @property
     def detector(self) -> ConditionalSurprise:
@@ -185,6 +195,13 @@ class Reference:
             tests.go_on({name[len(prefix) :]: each for name, each in arrays.items() if name.startswith(prefix)})
         self.cell_shares = arrays["cell_shares"].astype(np.float64)
         self.shifted = None if fields["shifted"] is None else Alarm(**fields["shifted"])
+
+
+def _longer(lengths: npt.NDArray[np.int64], previous: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The longer blocks, by column; 0 where either is not tested."""
+    if len(lengths) != len(previous):
+        return lengths
+    return np.where((lengths > 0) & (previous > 0), np.maximum(lengths, previous), 0)
 
 
 def _time_of(number: int, times: list[str | None], first: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from paribus.detectors.surprise import ConditionalSurprise
 from paribus.tables.table import Table
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+# The years 1 to 9999. A clock that is further off says nothing.
+FIRST, LAST = ((each.replace(tzinfo=UTC) - EPOCH) / MICROSECOND for each in (datetime.min, datetime.max))
 
 
 class RowTimes:
@@ -48,20 +51,23 @@ class RowTimes:
 def _microseconds(value: Any) -> float:
     """The time of a value: a timestamp, a text in ISO 8601, or seconds since 1970.
 
-    >>> _microseconds("1970-01-01T00:00:01Z"), _microseconds(2), _microseconds("soon")
-    (1000000.0, 2000000.0, nan)
+    >>> _microseconds("1970-01-01T00:00:01Z"), _microseconds(2), _microseconds("soon"), _microseconds(10**400)
+    (1000000.0, 2000000.0, nan, nan)
     """
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
         except ValueError:
             return np.nan
+    found: Any = np.nan
     if isinstance(value, np.datetime64):
-        return np.nan if np.isnat(value) else float(value.astype("M8[us]").astype(np.int64))
-    if isinstance(value, datetime):
+        found = np.nan if np.isnat(value) else value.astype("M8[us]").astype(np.int64)
+    elif isinstance(value, datetime):
         moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
         # A missing timestamp of pandas is a datetime that equals nothing.
-        return (moment - EPOCH).total_seconds() * 1e6 if value == value else np.nan
-    if isinstance(value, date):
-        return (datetime(value.year, value.month, value.day, tzinfo=UTC) - EPOCH).total_seconds() * 1e6
-    return float(value) * 1e6 if isinstance(value, int | float | np.number) else np.nan
+        found = (moment - EPOCH) / MICROSECOND if value == value else np.nan
+    elif isinstance(value, date):
+        found = (datetime(value.year, value.month, value.day, tzinfo=UTC) - EPOCH) / MICROSECOND
+    elif isinstance(value, int | float | np.number):
+        found = value * 1_000_000
+    return float(found) if FIRST <= found <= LAST else np.nan

@@ -50,7 +50,7 @@ class Wanted:
     out: Path | None = None
     state: Path | None = None
     as_json: bool = False
-    alert_command: Path | None = None
+    alert_command: str | None = None
 
 
 @dataclass
@@ -135,15 +135,17 @@ class Watch:
         try:
             for rows in self._rows():
                 self._judge(rows)
-                if self._n_unsaved >= CHECKPOINT_ROWS or (
-                    self._n_unsaved and time.monotonic() - self._saved_at > CHECKPOINT_SECONDS
-                ):
+                if self._n_unsaved >= CHECKPOINT_ROWS or (self._n_unsaved and not self._is_recent()):
                     self.save()
             self.save()
         finally:
             if self._wanted.out is not None:
                 with errors_named(self._wanted.out):
                     self._out.close()
+
+    def _is_recent(self) -> bool:
+        """Whether the last checkpoint was written a moment ago; not if the clock has jumped."""
+        return 0 <= time.monotonic() - self._saved_at <= CHECKPOINT_SECONDS
 
     def _rows(self) -> Iterator[list[tuple[dict[str, Any], Any, int | None]]]:
         """Batches of typed rows with their keys, and the position in the source after each batch."""
@@ -195,6 +197,8 @@ class Watch:
             typed = self._types.convert(row)
             time_column = self._monitor.time
             if time_column is not None:
+                if isinstance(row.get(time_column), list | dict):
+                    raise ValueError(f"column '{clipped(time_column, 60)}' holds no time")
                 typed.setdefault(time_column, row.get(time_column))
         except ValueError as error:
             self.counts.note_broken(str(error), self._note)
@@ -247,7 +251,7 @@ class Watch:
             return
         try:
             done = subprocess.run(
-                [str(self._wanted.alert_command)],
+                [self._wanted.alert_command],
                 input=json.dumps(alarm).encode(),
                 stdout=subprocess.DEVNULL,
                 timeout=ALERT_SECONDS,
