@@ -1,9 +1,9 @@
-"""Writes every kind of file to disks that are full, and to folders that are read-only: python -m fuzzing.full_disks.
+"""Writes every kind of file where there is no space, no quota, or no permission: python -m fuzzing.full_disks.
 
 The disk is a small one in memory (tmpfs) with a little more space left each time, so that writing stops at another
-place. It needs Linux and root, who mounts it, and becomes another user for the read-only folder. Each write must
-succeed, or end with one sentence that names the file, with the old file as it was and nothing beside it. `--write` adds
-the counts to results.json.
+place. The quota is that of a Btrfs volume in a file. Both need Linux and root, who mounts them, and becomes another
+user for the read-only folder. Each write must succeed, or end with one sentence that names the file, with the old file
+as it was and nothing beside it. `--write` adds the counts to results.json.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,9 @@ from fuzzing.record import FAULTS, add_counts
 
 DISK_SIZE = 2 * 2**20
 STEP, N_STEPS = 4 * 2**10, 48
+# The smallest file that holds a Btrfs volume, and by how much its quota grows each time.
+VOLUME_SIZE = 128 * 2**20
+QUOTA_STEP, N_QUOTA_STEPS = 64 * 2**10, 12
 NOBODY = 65534
 DATABASES = (".sqlite", ".duckdb")
 
@@ -33,12 +37,12 @@ def fill(path: Path, n_left: int) -> None:
 
 
 def names(path: Path) -> set[str]:
-    """The files beside a file, but for the journal of a database, which belongs to it."""
-    return {each for each in os.listdir(path.parent) if not each.startswith(f"{path.name}.")}
+    """The files beside a file, but for the journal of a database, from which its library restores the old rows."""
+    return {each for each in os.listdir(path.parent) if not each.startswith((f"{path.name}.", f"{path.name}-"))}
 
 
-def fails_well(path: Path, write: Callable[[], object]) -> bool:
-    """Whether a write failed; raises an error if it did not fail as it should."""
+def fails_well(path: Path, write: Callable[[], object], reason: str = "") -> bool:
+    """Whether a write failed; raises an error if it did not fail as it should, and for this reason."""
     before = names(path)
     old = path.read_bytes()
     try:
@@ -47,6 +51,8 @@ def fails_well(path: Path, write: Callable[[], object]) -> bool:
         text = str(error)
         assert path.name in text, text
         assert "\n" not in text, text
+        # Databases have messages of their own.
+        assert path.suffix in DATABASES or reason in text, text
         # Databases are changed in place: what is in them is checked below.
         assert path.suffix in DATABASES or path.read_bytes() == old, f"{path.name} has changed"
         assert names(path) <= before, f"left behind: {names(path) - before}"
@@ -68,6 +74,46 @@ def try_full_disks(folder: Path) -> int:
     return n_failed
 
 
+def try_quotas(disk: Path, image: Path) -> int | None:
+    """Writes all files with a larger and larger quota, and returns how often it was exceeded; None without Btrfs."""
+    if shutil.which("mkfs.btrfs") is None:
+        return None
+    with image.open("wb") as file:
+        file.truncate(VOLUME_SIZE)
+    _run("mkfs.btrfs", "-q", image)
+    if subprocess.run(["mount", "-o", "loop", image, disk], check=False).returncode != 0:
+        return None
+    folder, n_failed = disk / "folder", 0
+    try:
+        _run("btrfs", "subvolume", "create", folder)
+        _run("btrfs", "quota", "enable", disk)
+        _run("btrfs", "quota", "rescan", "-w", disk)
+        for write in writers(folder, 0).values():
+            write()
+        for n_left in range(0, N_QUOTA_STEPS * QUOTA_STEP, QUOTA_STEP):
+            for name, write in writers(folder, n_left + 1).items():
+                _run("btrfs", "filesystem", "sync", disk)
+                group, used = _usage(folder)
+                _run("btrfs", "qgroup", "limit", str(used + n_left), group, disk)
+                n_failed += fails_well(folder / name, write, os.strerror(errno.EDQUOT).lower())
+                _run("btrfs", "qgroup", "limit", "none", group, disk)
+            check_all(folder)
+    finally:
+        _run("umount", disk)
+    return n_failed
+
+
+def _usage(folder: Path) -> tuple[str, int]:
+    """The group that the quota of a volume is for, and the number of bytes that count."""
+    shown = _run("btrfs", "qgroup", "show", "--raw", "-f", folder)
+    group, used = next(line.split()[:2] for line in shown.splitlines() if line.startswith("0/"))
+    return group, int(used)
+
+
+def _run(*command: str | Path) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 def try_read_only(folder: Path) -> int:
     """Writes all files to a folder that belongs to somebody else."""
     for write in writers(folder, 0).values():
@@ -87,7 +133,7 @@ def try_read_only(folder: Path) -> int:
 
 
 def main() -> int:
-    """Mounts the disk, and tries both."""
+    """Mounts the disks, and tries all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="add the counts to results.json")
     given = parser.parse_args()
@@ -103,10 +149,17 @@ def main() -> int:
             n_full = try_full_disks(disk)
         finally:
             subprocess.run(["umount", str(disk)], check=True)
+        n_quotas = try_quotas(disk, Path(place) / "volume")
         n_read_only = try_read_only(folder)
     print(f"{n_full:,} writes to a full disk and {n_read_only:,} to a read-only folder ended as they should")
+    if n_quotas is None:
+        print("quotas were skipped: they need Btrfs and its programs (Debian's btrfs-progs)")
+    else:
+        print(f"{n_quotas:,} writes beyond a quota ended as they should")
     if given.write:
         add_counts(FAULTS, "a disk is full", {"times": n_full, "wrong": 0})
+        if n_quotas is not None:
+            add_counts(FAULTS, "a quota is exceeded", {"times": n_quotas, "wrong": 0})
         add_counts(FAULTS, "a folder is read-only", {"times": n_read_only, "wrong": 0})
     return 0
 

@@ -45,8 +45,8 @@ struct Fixture {
         table = std::make_unique<paribus::FeatureTable>(
             n_rows, std::vector{FeatureKind::numeric, FeatureKind::numeric, FeatureKind::categorical}, rows.data());
         const std::vector<std::uint8_t> usable(n_rows, 1);
-        samples = std::make_unique<paribus::TreeSamples>(n_rows, usable.data(), nullptr, nullptr, n_pairs, n_rows / 2,
-                                                         1, 1);
+        samples =
+            std::make_unique<paribus::TreeSamples>(n_rows, usable.data(), nullptr, nullptr, n_pairs, n_rows / 2, 1, 1);
         target = std::make_unique<paribus::TargetColumn>(rows.data(), n_rows, n_features, 0, paribus::Limits{},
                                                          std::nullopt);
         paribus::TreeParameters parameters;
@@ -108,14 +108,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     const paribus::AskedRows asked = {n_rows, known.rows.data(), known.fitted.data()};
     std::vector<double> found(n_rows * 5);
     try {
-        const paribus::PackedForest forest(*known.table->kinds(), *known.samples, *known.target, bytes.get(), size);
+        const paribus::PackedForest forest(*known.table->kinds(), *known.samples, *known.target, known.rows.data(),
+                                           bytes.get(), size);
         paribus::find_quantiles(asked, forest, 5, found.data(), 1, [](std::size_t) {});
         std::vector<std::uint32_t> members;
         std::vector<std::size_t> ends;
         for (std::size_t row = 0; row < n_rows; ++row) forest.find_rows(asked, row, members, ends);
         const paribus::TableForest unpacked(forest, false, 1);
         paribus::find_deviations(asked, unpacked, found.data(), 1, [](std::size_t) {});
-        paribus::PackedForest::splice(bytes.get(), size, 1, known.packed.data(), known.packed.size());
+        // Rows of leaves by their place, as reference groups ask for them; of a forest that knows no leaf yet.
+        const paribus::PackedForest fresh(*known.table->kinds(), *known.samples, *known.target, known.rows.data(),
+                                          bytes.get(), size);
+        paribus::LeafFinder::Scratch leaves;
+        unpacked.find_leaves(asked, 0, n_rows, leaves);
+        for (std::size_t row = 0; row < n_rows; ++row) {
+            for (std::size_t pair = 0; pair < n_pairs; ++pair) {
+                fresh.append_rows(known.samples->unseen_tree(pair, known.fitted[row]), leaves.members_begin(pair, row),
+                                  leaves.leaf(pair, row).n_rows, members);
+            }
+        }
+        for (const std::uint32_t member : members) {
+            if (member >= n_rows) std::abort();
+        }
+        paribus::PackedForest::splice(bytes.get(), size, 2, known.packed.data(), known.packed.size());
     } catch (const std::invalid_argument &) {
         return 0;
     }

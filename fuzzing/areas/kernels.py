@@ -188,7 +188,7 @@ def check_packed(data: bytes) -> bool:
         data = sealed_forest(data)
     rows, table, samples, target = _small_table()
     try:
-        forest = _core.Forest(table.kinds(), samples, target, np.frombuffer(data, dtype=np.uint8))
+        forest = _core.Forest(table.kinds(), samples, target, rows, np.frombuffer(data, dtype=np.uint8))
         forest.quantiles(rows, np.full(len(rows), -1, dtype=np.int64), 5)
         forest.hold()
         forest.deviations(rows, np.arange(len(rows), dtype=np.int64))

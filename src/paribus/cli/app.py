@@ -313,7 +313,7 @@ def watch(
     ] = None,
     every: Annotated[float, typer.Option(metavar="SECONDS", help="Seconds between two polls of the query.")] = 5.0,
     alert_command: Annotated[
-        Path | None,
+        str | None,
         typer.Option(metavar="PROGRAM", help="Run this program for each alarm, with the alarm as JSON on its input."),
     ] = None,
     learn: Annotated[bool, typer.Option(help="Whether to learn from rows.")] = True,

@@ -14,7 +14,7 @@ import typer
 import typer.main
 
 from paribus.cli.app import app, settings
-from paribus.cli.streams import forget, open_closed_streams
+from paribus.cli.streams import forget, forget_all, open_closed_streams, terminals
 
 # User errors. Any other exception is a bug, and its traceback is shown.
 MISTAKES = (ValueError, TypeError, OSError, MemoryError)
@@ -32,10 +32,18 @@ def main() -> None:
         # A character that the terminal cannot show must not stop the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    shown_on = terminals()
+
+    def end(number: int, _: object) -> None:
+        if number == signal.SIGHUP:
+            # The terminal is closed: a progress bar that ends must not end the command in another way.
+            forget_all(shown_on)
+        sys.exit(128 + number)
+
     for number in (signal.SIGTERM, signal.SIGHUP):
         # A terminated run cleans up after itself. Signals that are ignored, as with nohup, stay ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, _: sys.exit(128 + number))
+            signal.signal(number, end)
     try:
         code = _command()(sys.argv[1:] or ["--help"], prog_name="paribus", standalone_mode=False)
         sys.stdout.flush()

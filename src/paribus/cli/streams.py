@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import TextIO
 
 
@@ -28,3 +30,16 @@ def open_closed_streams() -> None:
 def forget(stream: TextIO) -> None:
     """Redirects a stream that cannot be written to: Python would raise an error again when it closes the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def terminals() -> list[TextIO]:
+    """The standard streams that are a terminal, which may be closed while the command runs."""
+    return [stream for stream in (sys.stdout, sys.stderr) if stream.isatty()]
+
+
+def forget_all(streams: Iterable[TextIO]) -> None:
+    """Redirects streams whose terminal is closed: what is still written to them is lost, and no error."""
+    for stream in streams:
+        # Streams in memory have no file.
+        with suppress(OSError):
+            forget(stream)

@@ -14,6 +14,7 @@ from paribus._common.atomic_files import check_writable
 from paribus._common.text import counted
 from paribus.cli.messages import note
 from paribus.cli.signals import SIGNALS
+from paribus.cli.streams import forget_all, terminals
 from paribus.detectors.load import load
 from paribus.detectors.surprise import ConditionalSurprise
 from paribus.stream.monitor import Monitor
@@ -40,10 +41,16 @@ def run(model: Path, wanted: Wanted, options: dict[str, Any]) -> None:
     monitor = _monitor(model, wanted, options)
     watch = Watch(monitor, wanted, note)
 
+    shown_on = terminals()
+
     def stop(number: int, _: Any) -> None:
         watch.is_stopped = True
-        # A second signal ends it at once.
-        signal.signal(number, signal.SIG_DFL)
+        if number == signal.SIGHUP:
+            # The terminal is closed, which a shell may report more than once.
+            forget_all(shown_on)
+        else:
+            # A second signal ends it at once.
+            signal.signal(number, signal.SIG_DFL)
 
     # A closed terminal is one of them, unless nohup asked to ignore it.
     for number in SIGNALS:
@@ -100,4 +107,4 @@ def _check(wanted: Wanted) -> None:
                 f"there is no program '{wanted.alert_command}' to run: --alert-command takes one program, without "
                 "arguments; put them into a script"
             )
-        wanted.alert_command = Path(os.path.abspath(found))
+        wanted.alert_command = os.path.abspath(found)

@@ -18,6 +18,7 @@ from paribus.explain.group import AnomalyGroup
 from paribus.explain.groups import GroupedTable, find_groups
 from paribus.explain.known import KnownEntry, Marks, mark
 from paribus.explain.view import FittedView, highest
+from paribus.methods.interface import Judged
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.joining import join_tables
@@ -84,6 +85,8 @@ class ScoredRows:
     """The name of the column of labels."""
     whole: WholeTable | None = None
     """The table that these rows are a part of; None if they are all there are."""
+    judged: Judged | None = field(default=None, repr=False)
+    """All that the method says of the rows, so that they need not be judged again to be explained; None if unknown."""
 
     def taken(self, rows: Positions) -> ScoredRows:
         """Some of the rows."""
@@ -97,6 +100,7 @@ class ScoredRows:
             p_values=self.p_values[rows],
             kinds=None if self.kinds is None else self.kinds[rows],
             labels=None if self.labels is None else self.labels[rows],
+            judged=None if self.judged is None else self.judged.take(rows),
         )
 
     @staticmethod
@@ -118,6 +122,7 @@ class ScoredRows:
             p_values=join(lambda part: part.p_values),
             kinds=join(lambda part: part.kinds),
             labels=join(lambda part: part.labels),
+            judged=None,
         )
 
 
