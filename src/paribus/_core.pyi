@@ -51,9 +51,9 @@ class RowIndex:
 def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
     """A checksum that finds damage, at several gigabytes per second."""
 
-def weighted_quantiles_by_row(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+def describe_groups(groups: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))], Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
-    The weighted quantiles of each row, [row][value] -> [row][share]: the smallest value such that it and all smaller ones have at least this share of the weight.
+    What the members of weighted groups, [row][member][feature], have in common. Of each feature that is asked for, [feature][row][5]: the weighted quantiles at 5 % and 95 %, the share of the weight between them, and the smallest and the largest value; NaN if one is missing. By row: the fewest members that hold 95 % of the weight; and the sum of the squared weights.
     """
 
 def check_rows(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], is_number: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_codes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float) -> tuple[bool, bool]:
@@ -89,6 +89,14 @@ class Samples:
     def arrays(self) -> tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None,))], Annotated[NDArray[numpy.uint32], dict(shape=(None,))]]:
         """The rows of one sample after the other, and where each ends."""
 
+    @staticmethod
+    def pack(rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint8], dict(shape=(None,))]:
+        """The rows of samples as the differences between them."""
+
+    @staticmethod
+    def unpack(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """The rows again from what `pack` gave."""
+
 class Target:
     """
     The target of a forest: a column, its distances from a trend, or the classes of its categories.
@@ -116,7 +124,7 @@ class Forest:
     def __init__(self, table: FeatureTable, samples: Samples, target: Target, features: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], max_features: int, min_samples_leaf: int, seed: int, n_threads: int = 1, progress: object | None = None) -> None: ...
 
     @overload
-    def __init__(self, kinds: FeatureKinds, samples: Samples, target: Target, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+    def __init__(self, kinds: FeatureKinds, samples: Samples, target: Target, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], packed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
 
     def class_shares(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], strength: float, n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
         """
@@ -188,7 +196,7 @@ def column_evidence(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float6
 
 def column_findings(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
     """
-    What column_evidence, column_quantiles and the atoms of each view, [view][row][pair], say of rows, whose leaves are found once.
+    What column_evidence and column_distributions say of rows, whose leaves are found once.
     """
 
 def second_means(forests: Sequence[Forest], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
@@ -201,6 +209,16 @@ def column_quantiles(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float
     The quantiles of the smooth distributions of rows at some levels: [row][level].
     """
 
+def column_distributions(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
+    """
+    What column_quantiles returns, and the atoms of each view, [view][row][pair], of rows whose leaves are found once.
+    """
+
+def quantiles_of_atoms(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, atoms: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    What column_quantiles returns, given the atoms of each view, [view][row][pair].
+    """
+
 def reference_rows(features: Sequence[Sequence[tuple[Forest, float]]], fitted_rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], ranges: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_reference: int, n_threads: int = 1) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:
     """
     The fitted rows that share most leaves with rows, nearest first, -1 where there are fewer; their distances; and their weights, [row][feature][reference row]. A feature is a list of forests and their shares.
@@ -211,7 +229,7 @@ def column_surprises(atoms: Annotated[NDArray[numpy.float64], dict(shape=(None,)
     Minus the logarithm of the smooth density around atoms at some values, without the value itself if it is one.
     """
 
-def update_change_tests(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], payoffs: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], patience: float, limit: float, counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None, None, None), order='C', device='cpu')], block_counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None, None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], in_block: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], wealth: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], begun: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], n_in_group: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], is_over: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], levels: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], random: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], number: int, is_known: bool) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+def update_change_tests(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], shares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], payoffs: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], statistics: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], patience: float, limit: float, counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None, None, None), order='C', device='cpu')], block_counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None, None, None), order='C', device='cpu')], sums: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], in_block: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], wealth: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], best: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu')], begun: Annotated[NDArray[numpy.int64], dict(shape=(None, None, None), order='C', device='cpu')], n_in_group: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu')], is_over: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], levels: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cells: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], groups: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], random: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], number: int, is_known: bool) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
     """
     Tests rows of a stream for changes, one after the other, and updates the tests in place. By column: the row that settled a change, or -1.
     """

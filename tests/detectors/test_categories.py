@@ -73,6 +73,18 @@ def test_rare_categories_of_some_contexts_are_not_wrong() -> None:
     assert (ConditionalSurprise(["zone"], ["late"], n_jobs=1).fit(table).labels_ == -1).sum() <= 4
 
 
+def test_a_boolean_that_is_likely_in_some_contexts_is_not_wrong_in_others() -> None:
+    """Tests that ordinary values of a smooth relation, which trees only approximate, are not taken for wrong ones."""
+    n_flagged = 0
+    for seed in (0, 1, 8):
+        random = np.random.default_rng(seed)
+        x = random.normal(size=2000)
+        table = {"x": x, "late": random.random(2000) < 1 / (1 + np.exp(-3 * x))}
+        n_flagged += int((ConditionalSurprise(["x"], ["late"], n_trees=50, n_jobs=1).fit(table).labels_ == -1).sum())
+    # Six are flagged by design.
+    assert n_flagged <= 12
+
+
 def test_stated_probabilities_hold() -> None:
     """Tests that categories with a stated probability of about p are there in a share p of the rows."""
     table = make_table(4000)

@@ -208,6 +208,21 @@ def test_p_values_of_cells() -> None:
             assert feature.verdict.p_value == pytest.approx(cells.loc[row, feature.name], nan_ok=True)
 
 
+def test_parts_have_32_bits_and_scores_are_their_sums() -> None:
+    """Tests that parts of fitted and of new rows are rounded alike, that scores are their exact sums, and that no two
+    rows have the same score because of it."""
+    table, detector = wavy_table(1500), wavy_detector(n_trees=16)
+    detector.fit(table)
+    parts, scores = detector.partial_scores_.to_numpy(), detector.anomaly_scores_
+    np.testing.assert_array_equal(parts, parts.astype(np.float32))
+    np.testing.assert_allclose(scores, parts.sum(axis=1), rtol=1e-15)
+    new = detector.partial_scores(wavy_table(300, seed=5)).to_numpy()
+    np.testing.assert_array_equal(new, new.astype(np.float32))
+    np.testing.assert_array_equal(detector.partial_scores(table).to_numpy(), parts)
+    assert len(np.unique(scores[scores > 0])) == (scores > 0).sum()
+    np.testing.assert_array_equal(detector.labels_ == -1, scores > detector.threshold_)
+
+
 def test_of_two_far_values_the_farther_one_scores_higher() -> None:
     """Tests that the order of rows that are far off is that of their distances."""
     table = wavy_table(300)

@@ -229,6 +229,23 @@ def test_few_rows_of_clean_tables_are_flagged(kind: str, n_behavioral: int) -> N
     assert np.mean([(detector.labels_ == -1).mean() for detector in detectors]) < 0.0025
 
 
+@pytest.mark.parametrize("kind", ["skewed", "heavy-tailed", "count"])
+def test_few_rows_of_short_clean_tables_are_flagged(kind: str) -> None:
+    """Tests that clean tables of 60 rows and one behavior are not flagged because their tails are hardly known."""
+    detectors = [fit(generated_table(60, seed, kind), n_trees=16) for seed in range(30)]
+    assert np.mean([(detector.labels_ == -1).mean() for detector in detectors]) < 0.005
+
+
+@pytest.mark.parametrize("n_rows", [50, 100, 400])
+def test_an_obvious_error_in_a_short_table_is_flagged(n_rows: int) -> None:
+    """Tests that a value a hundred times too large comes first and is flagged, however short the table."""
+    table = generated_table(n_rows, 5, "normal")
+    table.loc[7, "y0"] += 200.0
+    detector = fit(table, n_trees=16)
+    assert detector.anomaly_scores_.argmax() == 7
+    assert detector.labels_[7] == -1
+
+
 def half_silent_table(silent: str, seed: int) -> pd.DataFrame:
     """A clean table: one column is ordinary, the other has nearly always the value that is expected of it."""
     random = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from paribus import QCAD, ConditionalSurprise
 from paribus._common.statistics import weighted_quantiles
-from paribus.explain.facts import BehaviorFeature
+from paribus.explain.facts import BehaviorFeature, KnownDistribution
 from paribus.methods.interface import CellVerdict
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat
@@ -46,8 +46,7 @@ def feature(value: float, taus: Array | list[float], decimals: int = 1, n_rows: 
         lower=percentiles[5 * n // 100],
         median=percentiles[n // 2],
         upper=percentiles[-(-95 * n // 100)],
-        percentiles=percentiles,
-        weights=np.full(n_rows, 1 / n_rows),
+        distribution=KnownDistribution(percentiles, np.full(n_rows, 1 / n_rows)),
         format=ColumnFormat(Kind.NUMERIC, decimals),
     )
 

@@ -12,7 +12,7 @@ import pytest
 
 from paribus import QCAD, ConditionalSurprise, datasets
 from paribus.explain.context import ContextFeature
-from paribus.explain.facts import BehaviorFeature
+from paribus.explain.facts import BehaviorFeature, KnownDistribution
 from paribus.explain.wording import Found, statement
 from paribus.methods.interface import CellVerdict, KnownDensity
 from paribus.tables.column import Kind
@@ -58,8 +58,7 @@ def made_feature(
         lower=usual[0],
         median=(usual[0] + usual[1]) / 2,
         upper=usual[1],
-        percentiles=np.linspace(*ends, 101),
-        weights=np.full(50, 0.02),
+        distribution=KnownDistribution(np.linspace(*ends, 101), np.full(50, 0.02)),
         format=ColumnFormat(Kind.NUMERIC, 1),
         verdict=CellVerdict(p_value, given_all, KnownDensity(NO_DENSITY), usual_given_all),
     )

@@ -48,6 +48,8 @@ def with_lists() -> list[Callable[[], object]]:
         partial(_core.Target, rows, 0, 0.0, 1.0, 0.0, [(0, 0.0, 1.0, 0.0, 1.0, None)], *none, 0.0, 1.0),
         partial(_core.column_evidence, [view], smoothing, rows, fitted, values),
         partial(_core.column_findings, [view], smoothing, rows, fitted, values, level),
+        partial(_core.column_distributions, [view], smoothing, rows, fitted, level),
+        partial(_core.quantiles_of_atoms, [view], smoothing, np.zeros((1, 20, 2)), level),
         partial(_core.column_quantiles, [view], smoothing, rows, fitted, level),
         partial(_core.second_means, [forest], rows, fitted),
         partial(_core.reference_rows, [[(forest, 1.0)]], rows, np.ones(1), rows, fitted, 2),

@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paribus import _core
-from paribus._core import Forest, Samples, Smoothing, column_evidence, second_means
+from paribus._core import (
+    Forest,
+    Samples,
+    Smoothing,
+    column_distributions,
+    column_evidence,
+    column_quantiles,
+    quantiles_of_atoms,
+    second_means,
+)
 from paribus.methods.density import ColumnShape
 from tests.oracles import evidence as oracle
 from tests.support.forests import grow_forest
@@ -187,6 +196,41 @@ def test_evidence_is_the_same_with_every_kernel_thread_and_batch(kind: str) -> N
     rows, fitted = np.ascontiguousarray(case.rows[order]), case.fitted[order]
     for first, second in zip(column_evidence(some, smoothing, rows, fitted, case.target[order]), found, strict=True):
         np.testing.assert_array_equal(first, second[order])
+
+
+@settings(max_examples=60)
+@given(
+    case=cases,
+    shape=st.sampled_from(SHAPES),
+    width=st.sampled_from([1e-9, 0.12, 0.7, 50.0]),
+    resolution=st.sampled_from([0.0, 0.3]),
+    chosen=st.lists(st.integers(0, 200), min_size=1, max_size=12, unique=True),
+)
+def test_quantiles_that_are_searched_for_are_those_of_all_points(
+    case: Case, shape: str, width: float, resolution: float, chosen: list[int]
+) -> None:
+    """Tests that a few quantiles, which are searched for, are the same bits as those among many, which are not; and
+    that atoms which were kept give them again.
+    """
+    forests = [case.forest(case.target, N_PAIRS), case.forest(case.target - case.trend, N_PAIRS)]
+    smoothing = Smoothing(shape, 0.0, 0.5 * case.unit, width, SURPRISE_WIDTH, resolution * case.unit, TAIL_PROBABILITY)
+    min_width = 1e-3 * (case.unit if shape == "plain" else 1.0)
+    views = [(forests[0], None, 0.4, min_width, case.unit), (forests[1], case.trend, 0.6, 3.0 * min_width, case.unit)]
+    levels, places = np.linspace(0.0, 1.0, 201), sorted(chosen)
+    expected = column_quantiles(views, smoothing, case.rows, case.fitted, levels)
+    before = _core.kernel()
+    try:
+        for name in _core.kernels():
+            _core.use_kernel(name)
+            found, atoms = column_distributions(views, smoothing, case.rows, case.fitted, levels[places], 2)
+            np.testing.assert_array_equal(found, expected[:, places])
+            for some in (levels[places], levels):
+                again = quantiles_of_atoms(views, smoothing, atoms, some)
+                np.testing.assert_array_equal(again, expected[:, places] if len(some) < len(levels) else expected)
+    finally:
+        _core.use_kernel(before)
+    for (forest, *_), of_view in zip(views, atoms, strict=True):
+        np.testing.assert_array_equal(of_view, forest.atoms(case.rows, case.fitted))
 
 
 def test_forests_are_the_same_on_two_threads() -> None:

@@ -44,20 +44,25 @@ def test_reference_rows_are_those_that_share_most_leaves(model: SurpriseModel) -
 
 
 def test_percentiles_are_those_of_the_density(model: SurpriseModel) -> None:
-    """Tests the compiled quantiles of smooth distributions against the plain ones, on any scale; and that leaves which
-    are found once for all results give the same as if they were found each time.
+    """Tests the compiled quantiles of smooth distributions against the plain ones, on any scale; and that those of a
+    few levels, and those of atoms that were kept, are the same bits.
     """
     rows, fitted = model._rows[:50], np.where(np.arange(50) % 2 == 0, np.arange(50), -1)
     asked = Asked(rows, fitted)
     for column in model._given_context:
         assert isinstance(column, ConditionalColumn)
         found = column.percentiles(asked, N_QUANTILES)
+        distributions = column.find(asked, N_QUANTILES)
+        np.testing.assert_array_equal(distributions.central, found[:, [5, 50, 95]])
+        np.testing.assert_array_equal(distributions.has_one_value, found[:, 0] == found[:, -1])
         values = np.where(np.arange(50) % 7 == 0, np.nan, rows[:, column._column])
-        judged, again, density_of = column.find(asked, values, N_QUANTILES)
-        np.testing.assert_array_equal(again, found)
+        judged, together = column.judge_and_find(asked, values, N_QUANTILES)
+        np.testing.assert_array_equal(together.central, distributions.central)
+        np.testing.assert_array_equal(together.percentiles(7), distributions.percentiles(7))
         np.testing.assert_array_equal(judged, column.judge(asked, values))
         for row in range(50):
-            expected = density_of(row).percentiles(N_QUANTILES)
+            np.testing.assert_array_equal(distributions.percentiles(row), found[row])
+            expected = distributions.density(row).percentiles(N_QUANTILES)
             np.testing.assert_allclose(found[row], expected, rtol=1e-3, atol=1e-3 * np.ptp(expected))
 
 
@@ -91,6 +96,20 @@ def test_forests_that_are_kept_change_nothing(model: SurpriseModel) -> None:
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(model.judge(batch).partial, judged.partial)
+
+
+def test_rows_of_leaves_are_found_by_their_place() -> None:
+    """Tests fitted rows whose leaves only unpacked forests know yet, against leaves that are found row by row."""
+    table = encode_table(mixed_table(300), CONTEXT, BEHAVIOR, None).by_content()
+    state, _ = SurpriseModel(table, SurpriseSettings(16, 0.7, 4, 2**15, 0)).fit(1)
+    one_by_one, unpacked = SurpriseModel.recall(table, state), SurpriseModel.recall(table, state)
+    asked = Asked(table.rows, np.arange(300))
+    with unpacked.keeping():
+        for column in unpacked._columns:
+            column.judge(asked, table.rows[:, 0].copy())
+        found = unpacked._groups(asked)
+    for one, other in zip(found, one_by_one._groups(asked), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_constant_behavior_is_compared_with_the_nearest_rows() -> None:

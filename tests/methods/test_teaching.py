@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from paribus.methods.cell_codes import encode
 from paribus.methods.interface import KIND_NAMES, Judged
 from paribus.methods.teaching import (
     SHRINKAGE,
@@ -30,8 +31,8 @@ def judged() -> Judged:
     parts[: N // 2, RAIN] += strength
     parts[N // 2 :, WIND] += strength - 0.05
     kinds = np.array([KIND_NAMES[row % 3] for row in range(N)], dtype=object)
-    p_values = 10.0**-parts
-    return Judged(parts, kinds, p_values, np.sqrt(p_values))
+    nats = parts * np.log(10.0)
+    return Judged(parts, kinds, encode(nats), encode(nats / 2.0))
 
 
 @pytest.fixture(scope="module")

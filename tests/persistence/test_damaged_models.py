@@ -43,12 +43,12 @@ def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) ->
     write_members(model, with_header(members_of(saved), format="another"))
     with pytest.raises(ValueError, match=r"is not a model saved by paribus"):
         load(model)
-    write_members(model, with_header(members_of(saved), version=4, paribus="9.1"))
+    write_members(model, with_header(members_of(saved), version=5, paribus="9.1"))
     with pytest.raises(ValueError, match=r"was saved by a newer paribus \(9.1\)"):
         load(model)
-    write_members(model, with_header(members_of(saved), version=2))
+    write_members(model, with_header(members_of(saved), version=3))
     with pytest.raises(
-        ValueError, match=r"^m.paribus is a model of version 2, which this paribus no longer reads: fit"
+        ValueError, match=r"^m.paribus is a model of version 3, which this paribus no longer reads: fit"
     ):
         load(model)
     with pytest.raises(IsADirectoryError, match=r"is a folder"):
@@ -359,19 +359,20 @@ def test_absurd_arrays_of_conditional_surprise_are_errors(surprise_members: Memb
     path = tmp_path / "m.paribus"
     arrays = {name[:-4]: np.load(io.BytesIO(data)) for name, data in surprise_members.items() if name != "header.json"}
     kinds, cells, leverage, order = (arrays[name] for name in ("kinds", "cell_p_values", "leverage_0", "order"))
-    seen, sample = arrays["leverage_rows_0"], arrays["sample_rows_0"]
-    ends, bins = arrays["sample_ends_0"], arrays["bins_2"]
+    seen, sample = arrays["leverage_gaps_0"], arrays["sample_gaps_0"]
+    ends, bins, parts = arrays["sample_ends_0"], arrays["bins_2"], arrays["partial_scores"]
     cases: dict[str, Any] = {
         "leverage_0": [leverage * np.nan, leverage[:5], leverage.astype(np.float32), -leverage],
-        "leverage_rows_0": [seen[:5], seen.astype(np.int64)],
+        "leverage_gaps_0": [seen[:5], seen.astype(np.int64), seen * 0 + 255, np.append(seen, seen)],
         "order": [order * 0, order + 1, order[:5], order.astype(np.int64)],
         "index": [order + 1, order[:5], order.astype(np.int64)],
-        "sample_rows_0": [sample[:-1], sample[::-1].copy(), sample + 1000, sample.astype(np.int64)],
+        "sample_gaps_0": [sample[:-1], sample * 0, sample * 0 + 100, sample.astype(np.int64), np.append(sample, 1)],
         "sample_ends_0": [ends[:-1], ends[::-1].copy(), ends + 1, ends * 0, ends[:0]],
         "bins_2": [bins[None, :]],
         "kinds": [kinds + 3, kinds[:5], kinds.astype(np.int64)],
-        "cell_p_values": [cells + 1.0, -cells, cells[:, :1], cells.astype(np.float32)],
-        "cell_p_values_given_all": [cells + 1.0, -cells, cells[:5]],
+        "cell_p_values": [cells[:, :1], cells.astype(np.float32), cells.astype(np.int16)],
+        "cell_p_values_given_all": [cells[:5], cells.astype(np.float64)],
+        "partial_scores": [parts * np.nan, parts - 1000.0, parts[:5], parts.astype(np.float16)],
     }
     for name, wrongs in cases.items():
         for wrong in wrongs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pickle
 import subprocess
@@ -22,10 +23,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus import load
+from paribus import ConditionalSurprise, load
 from paribus.persistence.columns import pack, unpack
 from tests.support.detectors import Detector, DetectorClass, for_both, quick
-from tests.support.models import members_of, npy, same, wide_table, write_members
+from tests.support.models import members_of, npy, same, wide_table, with_header, write_members
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
 
@@ -163,6 +164,61 @@ except OSError as error:
     assert os.listdir(model.parent) == [model.name]
 
 
+@pytest.fixture
+def few_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables of 60 rows are large."""
+    monkeypatch.setattr("paribus.tables.row_store.MAX_SORTED", 50)
+    monkeypatch.setattr("paribus.tables.row_store.N_REPRESENTED", 17)
+    monkeypatch.setattr("paribus.persistence.described.MAX_SORTED", 50)
+
+
+@pytest.mark.usefixtures("few_are_sorted")
+@for_both
+def test_columns_of_large_tables_are_described_in_the_model(make: DetectorClass, tmp_path: Path) -> None:
+    """Tests that formats and summaries of numbers come from the file, are the same, and survive another save."""
+    frame = wide_table()
+    detector = quick(make, [*CONTEXT, "when", "weekend"], BEHAVIOR).fit(frame)
+    detector.save(tmp_path / "m.paribus")
+    saved = (tmp_path / "m.paribus").read_bytes()
+    summaries = [name for name in members_of(saved) if name.startswith("summary_")]
+    # Age, load, pressure and pulse; the others are categories, a timestamp and a boolean.
+    assert len(summaries) == 4
+    loaded = load(tmp_path / "m.paribus")
+    check_same_results(detector, loaded, frame)
+    for first, second in ((detector.view(), loaded.view()), (loaded.view(), pickle.loads(pickle.dumps(loaded)).view())):
+        assert second.behavior_formats == first.behavior_formats
+        assert [column.format for column in second.context] == [column.format for column in first.context]
+        for own, other in zip(first.behavior_summaries, second.behavior_summaries, strict=True):
+            assert (other.n_rows, other.n_missing) == (own.n_rows, own.n_missing)
+            assert same(other.order_statistics, own.order_statistics)
+    loaded.save(tmp_path / "again.paribus")
+    assert (tmp_path / "again.paribus").read_bytes() == saved
+
+
+@pytest.mark.usefixtures("few_are_sorted")
+def test_damaged_descriptions_of_columns_are_errors(tmp_path: Path) -> None:
+    """Tests summaries that are not sorted, too long, missing or no numbers, and formats that are none."""
+    path = tmp_path / "m.paribus"
+    quick(ConditionalSurprise, CONTEXT, BEHAVIOR).fit(mixed_table(60)).save(path)
+    members = members_of(path.read_bytes())
+    entries = json.loads(members["header.json"])["described"]
+    place = next(place for place, entry in enumerate(entries) if entry is not None)
+    values = np.load(io.BytesIO(members[f"summary_{place}.npy"]))
+    cases = [
+        members | {f"summary_{place}.npy": npy(wrong)}
+        for wrong in (values[::-1].copy(), values * np.nan, values[:0], np.repeat(values, 9), values[:, None])
+    ]
+    cases.append({name: data for name, data in members.items() if name != f"summary_{place}.npy"})
+    for wrong in ([61, 1, True, False], [0, -1, True, False], [0, 1, 1, False], [0, 1, True], "no entry"):
+        cases.append(with_header(members, described=[*entries[:place], wrong, *entries[place + 1 :]]))
+    cases.append(with_header(members, described=entries[1:]))
+    cases.append(with_header(members, described=[[0, 1, True, False]] * len(entries)))
+    for changed in cases:
+        write_members(path, changed)
+        with pytest.raises(ValueError, match=r"^m.paribus is damaged: (?!it was changed)[^\n]*$"):
+            load(path)
+
+
 def test_a_signaling_nan_is_a_missing_value(model: Path, saved: bytes) -> None:
     """Tests that NaN as R writes it, which causes warnings in computations, is a missing value."""
     members = members_of(saved)
@@ -170,7 +226,8 @@ def test_a_signaling_nan_is_a_missing_value(model: Path, saved: bytes) -> None:
     assert np.isnan(sound._fitted.table.all_context[:, 2]).any()
     for name in ("rows", "partial_scores"):
         array = np.load(io.BytesIO(members[f"{name}.npy"]))
-        array.view(np.uint64)[np.isnan(array)] = 0x7FF00000000007A2
+        signaling = (np.uint64, 0x7FF00000000007A2) if array.dtype == np.float64 else (np.uint32, 0x7F8007A2)
+        array.view(signaling[0])[np.isnan(array)] = signaling[1]
         members |= {f"{name}.npy": npy(array)}
     write_members(model, members)
     assert same(load(model).anomaly_score(wide_table(40)), sound.anomaly_score(wide_table(40)))

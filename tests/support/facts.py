@@ -16,7 +16,7 @@ import numpy as np
 
 from paribus.explain.context import ContextFeature
 from paribus.explain.explanation import RowExplanation
-from paribus.explain.facts import BehaviorFeature, Thinness
+from paribus.explain.facts import BehaviorFeature, KnownDistribution, Thinness
 from paribus.explain.wording import Found, group, sentence
 from paribus.methods.density import Density
 from paribus.methods.interface import CellVerdict, KnownDensity
@@ -79,8 +79,9 @@ def _unpack_behavior(row: dict[str, Any]) -> BehaviorFeature:
         )
     return BehaviorFeature(
         name=row["name"],
-        percentiles=np.array([_unpack(each) for each in row["percentiles"]]),
-        weights=np.full(n_rows, 1.0 / n_rows),
+        distribution=KnownDistribution(
+            np.array([_unpack(each) for each in row["percentiles"]]), np.full(n_rows, 1.0 / n_rows)
+        ),
         format=_unpack_format(row["format"]),
         verdict=verdict,
         **numbers,

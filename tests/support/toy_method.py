@@ -14,7 +14,7 @@ from paribus._common.text import counted
 from paribus._common.untrusted import Fields, floats_of
 from paribus.detectors.base import ContextualDetector
 from paribus.methods.fitted import Fitted
-from paribus.methods.interface import Arrays, Judged, Method, RowBatch, RowFindings, StoredArrays
+from paribus.methods.interface import Arrays, Findings, Judged, Method, RowBatch, StoredArrays
 from paribus.methods.registry import Entry
 from paribus.methods.scores import mean_score, ranked_p_values, tukey_threshold
 from paribus.tables.encoded_table import EncodedTable, encode_table
@@ -56,14 +56,16 @@ class ToyModel:
         others = np.array([[i for i in range(11) if i != row][:10] for row in rows.fitted.tolist()], dtype=np.int64)
         return others, np.tile(np.linspace(0.0, 0.9, 10), (len(others), 1))
 
-    def find(self, rows: RowBatch) -> list[RowFindings]:
+    def find(self, rows: RowBatch, judged: Judged | None = None) -> Findings:
         partial, percentiles = self.judge(rows).partial, self.percentiles(rows)
-        neighbors, distances = self.neighbors(rows)
-        weights = np.full((partial.shape[1], 10), 0.1)
-        return [
-            RowFindings(partial[i], percentiles[i], percentiles[i][:, [5, 50, 95]], neighbors[i], distances[i], weights)
-            for i in range(len(partial))
-        ]
+        return Findings(
+            partial,
+            percentiles[:, :, [5, 50, 95]],
+            *self.neighbors(rows),
+            np.full((*partial.shape, 10), 0.1),
+            lambda row, feature: percentiles[row, feature],
+            percentiles[:, :, 0] == percentiles[:, :, -1],
+        )
 
 
 def pack(state: ToyState) -> tuple[dict[str, Any], Arrays]:

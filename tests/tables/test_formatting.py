@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from paribus._common.statistics import weighted_quantiles
 from paribus._common.text import distinct, plain, shortened
-from paribus._core import weighted_quantiles_by_row
 from paribus.tables.column import Kind
 from paribus.tables.column_format import MAX_EXTRA_DECIMALS, ColumnFormat
 from paribus.tables.table import Table
@@ -115,8 +114,6 @@ def test_weighted_quantiles_are_those_of_repeated_values(values: list[int], seed
     repeated = np.sort(np.repeat(np.array(values, dtype=float), counts))
     expected = np.percentile(repeated, percent, method="inverted_cdf")
     found = weighted_quantiles(np.array(values, dtype=float), counts / counts.sum(), (percent / 100,))
-    both = np.array([values, values[::-1]], dtype=float), np.array([counts, counts[::-1]]) / counts.sum()
-    assert weighted_quantiles_by_row(*both, np.array([percent / 100])).tolist() == [found, found]
     assert found == [expected]
 
 

@@ -92,6 +92,16 @@ std::vector<double> check_levels(const Input<double, 1> &levels) {
     return wanted;
 }
 
+/// The number of pairs of trees, which all views must have.
+std::size_t check_n_pairs(const std::vector<View> &views) {
+    require(!views.empty(), "one view or more");
+    const std::size_t n_pairs = std::get<0>(views[0])->packed_forest().n_pairs();
+    for (const View &view : views) {
+        require(std::get<0>(view)->packed_forest().n_pairs() == n_pairs, "forests: of as many trees");
+    }
+    return n_pairs;
+}
+
 std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evidence(
     const List<View> &given_views, const Smoothing &smoothing, const Input<double, 2> &rows,
     const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
@@ -121,10 +131,7 @@ column_findings(const List<View> &given_views, const Smoothing &smoothing, const
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
     require(values.shape(0) == asked.n_rows, "values: one per row");
-    const std::size_t n_pairs = std::get<0>(views[0])->packed_forest().n_pairs();
-    for (const View &view : views) {
-        require(std::get<0>(view)->packed_forest().n_pairs() == n_pairs, "forests: of as many trees");
-    }
+    const std::size_t n_pairs = check_n_pairs(views);
     auto evidence = new_array<double, 1>({asked.n_rows});
     auto surprises = new_array<double, 2>({asked.n_rows, views.size()});
     auto seconds = new_array<double, 1>({asked.n_rows});
@@ -177,6 +184,52 @@ Output<double, 2> column_quantiles(const List<View> &given_views, const Smoothin
     const nb::gil_scoped_release released;
     const auto forests = get_forests(views, asked, n_threads, smooth);
     paribus::find_smooth_quantiles(asked, smooth, smoothing.get(), wanted, result.data(), n_threads, tick);
+    return result;
+}
+
+std::tuple<Output<double, 2>, Output<double, 3>> column_distributions(
+    const List<View> &given_views, const Smoothing &smoothing, const Input<double, 2> &rows,
+    const Input<std::int64_t, 1> &fitted, const Input<double, 1> &levels, std::size_t n_threads) {
+    const std::vector<View> views = items(given_views);
+    paribus::AskedRows asked = {};
+    std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
+    const std::vector<double> wanted = check_levels(levels);
+    const std::size_t n_pairs = check_n_pairs(views);
+    auto quantiles = new_array<double, 2>({asked.n_rows, wanted.size()});
+    auto atoms = new_array<double, 3>({views.size(), asked.n_rows, n_pairs});
+    std::vector<double *> of_views;
+    for (std::size_t v = 0; v < views.size(); ++v) of_views.push_back(atoms.data() + v * asked.n_rows * n_pairs);
+    const nb::object nothing = nb::none();
+    const paribus::Tick tick = python_tick(nothing);
+    {
+        const nb::gil_scoped_release released;
+        const auto forests = get_forests(views, asked, n_threads, smooth);
+        paribus::find_smooth_quantiles(asked, smooth, smoothing.get(), wanted, quantiles.data(), n_threads, tick,
+                                       of_views);
+    }
+    return {quantiles, atoms};
+}
+
+Output<double, 2> quantiles_of_atoms(const List<View> &given_views, const Smoothing &smoothing,
+                                     const Input<double, 3> &atoms, const Input<double, 1> &levels,
+                                     std::size_t n_threads) {
+    const std::vector<View> views = items(given_views);
+    const std::size_t n_rows = atoms.shape(1), n_pairs = check_n_pairs(views);
+    require(atoms.shape(0) == views.size() && atoms.shape(2) == n_pairs, "atoms: [view][row][pair]");
+    std::vector<paribus::SmoothView> smooth;
+    std::vector<const double *> of_views;
+    for (std::size_t v = 0; v < views.size(); ++v) {
+        const auto &[forest, centers, share, min_width, min_deviation] = views[v];
+        require(!centers || centers->shape(0) == n_rows, "centers: one per row");
+        require(share >= 0.0 && min_width > 0.0 && min_deviation > 0.0, "share: not below 0; least widths: above 0");
+        smooth.push_back(
+            {&forest->packed_forest(), centers ? centers->data() : nullptr, share, min_width, min_deviation});
+        of_views.push_back(atoms.data() + v * n_rows * n_pairs);
+    }
+    const std::vector<double> wanted = check_levels(levels);
+    auto result = new_array<double, 2>({n_rows, wanted.size()});
+    const nb::gil_scoped_release released;
+    paribus::find_quantiles_of_atoms(n_rows, of_views, smooth, smoothing.get(), wanted, result.data(), n_threads);
     return result;
 }
 
@@ -236,15 +289,22 @@ void add_evidence(nb::module_ &m) {
           "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.");
 
     m.def("column_findings", &column_findings, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a, "levels"_a,
-          "n_threads"_a = 1,
-          "What column_evidence, column_quantiles and the atoms of each view, [view][row][pair], say of rows, whose "
-          "leaves are found once.");
+          "n_threads"_a = 1, "What column_evidence and column_distributions say of rows, whose leaves are found once.");
 
     m.def("second_means", &second_means, "forests"_a, "rows"_a, "fitted"_a, "n_threads"_a = 1,
           "progress"_a = nb::none(), "The mean of the second target over the leaves of each row, in all forests.");
 
     m.def("column_quantiles", &column_quantiles, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "levels"_a,
           "n_threads"_a = 1, "The quantiles of the smooth distributions of rows at some levels: [row][level].");
+
+    m.def(
+        "column_distributions", &column_distributions, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "levels"_a,
+        "n_threads"_a = 1,
+        "What column_quantiles returns, and the atoms of each view, [view][row][pair], of rows whose leaves are found "
+        "once.");
+
+    m.def("quantiles_of_atoms", &quantiles_of_atoms, "views"_a, "smoothing"_a, "atoms"_a, "levels"_a, "n_threads"_a = 1,
+          "What column_quantiles returns, given the atoms of each view, [view][row][pair].");
 
     m.def("reference_rows", &reference_rows, "features"_a, "fitted_rows"_a, "ranges"_a, "rows"_a, "fitted"_a,
           "n_reference"_a, "n_threads"_a = 1,

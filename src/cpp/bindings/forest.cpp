@@ -24,7 +24,7 @@ bool are_new(const paribus::AskedRows &asked) {
 Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &target,
                const Input<std::uint16_t, 1> &features, std::size_t max_features, std::size_t min_samples_leaf,
                std::uint64_t seed, std::size_t n_threads, const nb::object &progress)
-    : kinds_(table.get().kinds()), samples_(samples.get()), target_(target) {
+    : kinds_(table.get().kinds()), samples_(samples.get()), target_(target), rows_(table.rows()) {
     const paribus::FeatureTable &core = table.get();
     require(target.get()->n_rows() == core.n_rows() && samples_->n_rows() == core.n_rows(),
             "target and samples: of the same table");
@@ -59,9 +59,11 @@ Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &
     open();
 }
 
-Forest::Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target,
+Forest::Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target, const Input<double, 2> &rows,
                const Input<std::uint8_t, 1> &packed)
-    : kinds_(kinds.get()), samples_(samples.get()), target_(target), packed_(packed) {
+    : kinds_(kinds.get()), samples_(samples.get()), target_(target), rows_(rows), packed_(packed) {
+    require(rows.shape(0) == samples_->n_rows() && rows.shape(1) == kinds_->n_features(),
+            "rows: [row][feature] as fitted");
     require(target.get()->n_rows() == samples_->n_rows(), "target and samples: of the same table");
     require(reinterpret_cast<std::uintptr_t>(packed_.data()) % alignof(std::uint64_t) == 0, "packed: aligned");
     open();
@@ -109,8 +111,9 @@ std::shared_ptr<const paribus::TableForest> Forest::get_held(const paribus::Aske
 
 std::shared_ptr<const paribus::LeafFinder> Forest::get(const paribus::AskedRows &asked, std::size_t n_threads) const {
     if (auto already = get_held(asked)) return already;
-    if (asked.n_rows < forest_->min_rows_to_unpack()) return forest_;
-    auto unpacked = std::make_shared<paribus::TableForest>(*forest_, are_new(asked), n_threads);
+    const bool for_new_rows = are_new(asked);
+    if (asked.n_rows < forest_->min_rows_to_unpack(for_new_rows)) return forest_;
+    auto unpacked = std::make_shared<paribus::TableForest>(*forest_, for_new_rows, n_threads);
     if (keeps_) hold(unpacked);
     return unpacked;
 }
@@ -199,8 +202,8 @@ paribus::AskedRows Forest::check(const Input<double, 2> &rows, const Input<std::
 }
 
 void Forest::open() {
-    const auto opened =
-        std::make_shared<paribus::PackedForest>(*kinds_, *samples_, *target_.get(), packed_.data(), packed_.shape(0));
+    const auto opened = std::make_shared<paribus::PackedForest>(*kinds_, *samples_, *target_.get(), rows_.data(),
+                                                                packed_.data(), packed_.shape(0));
     if (second_target_) opened->set_second_target(second_target_->data());
     forest_ = opened;
 }
@@ -211,8 +214,9 @@ void add_forests(nb::module_ &m) {
                       std::size_t, std::size_t, std::uint64_t, std::size_t, const nb::object &>(),
              "table"_a, "samples"_a, "target"_a, "features"_a, "max_features"_a, "min_samples_leaf"_a, "seed"_a,
              "n_threads"_a = 1, "progress"_a = nb::none())
-        .def(nb::init<const FeatureKinds &, const Samples &, const Target &, const Input<std::uint8_t, 1> &>(),
-             "kinds"_a, "samples"_a, "target"_a, "packed"_a)
+        .def(nb::init<const FeatureKinds &, const Samples &, const Target &, const Input<double, 2> &,
+                      const Input<std::uint8_t, 1> &>(),
+             "kinds"_a, "samples"_a, "target"_a, "rows"_a, "packed"_a)
         .def("class_shares", &Forest::class_shares, "rows"_a, "fitted"_a, "strength"_a, "n_threads"_a = 1,
              "progress"_a = nb::none(),
              "How common each class is in the leaves of rows, [row][class], and last the weight of a prior of that "

@@ -21,7 +21,7 @@ public:
            const Input<std::uint16_t, 1> &features, std::size_t max_features, std::size_t min_samples_leaf,
            std::uint64_t seed, std::size_t n_threads, const nb::object &progress);
 
-    Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target,
+    Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target, const Input<double, 2> &rows,
            const Input<std::uint8_t, 1> &packed);
 
     Input<std::uint8_t, 1> packed() const { return packed_; }
@@ -67,6 +67,7 @@ private:
     std::shared_ptr<const paribus::FeatureKinds> kinds_;
     std::shared_ptr<const paribus::TreeSamples> samples_;
     Target target_;
+    Input<double, 2> rows_;
     Input<std::uint8_t, 1> packed_;
     std::optional<Input<std::uint8_t, 1>> second_target_;
     std::shared_ptr<const paribus::PackedForest> forest_;

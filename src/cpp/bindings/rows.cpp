@@ -12,7 +12,7 @@
 #include "bindings/areas.hpp"
 #include "bindings/arrays.hpp"
 #include "common/checksum.hpp"
-#include "common/quantiles.hpp"
+#include "common/group_ranges.hpp"
 #include "common/row_index.hpp"
 
 namespace bindings {
@@ -67,6 +67,35 @@ private:
     std::unique_ptr<paribus::RowIndex> index_;
 };
 
+std::tuple<Output<double, 3>, Output<std::int64_t, 1>, Output<double, 1>> describe_groups(
+    const Input<double, 3> &groups, const Input<std::int64_t, 1> &sizes, const Input<double, 2> &weights,
+    const Input<std::int64_t, 1> &features, std::size_t n_threads) {
+    const std::size_t n_rows = groups.shape(0), n_members = groups.shape(1);
+    require(sizes.shape(0) == n_rows, "sizes: one per row");
+    require(weights.shape(0) == n_rows && weights.shape(1) == n_members, "weights: one for each member");
+    for (std::size_t row = 0; row < n_rows; ++row) {
+        require(sizes.data()[row] >= 0 && static_cast<std::size_t>(sizes.data()[row]) <= n_members,
+                "sizes: at most all members");
+    }
+    std::vector<std::size_t> wanted;
+    for (std::size_t i = 0; i < features.shape(0); ++i) {
+        require(features.data()[i] >= 0 && static_cast<std::size_t>(features.data()[i]) < groups.shape(2),
+                "features: an unknown feature");
+        wanted.push_back(static_cast<std::size_t>(features.data()[i]));
+    }
+    static_assert(sizeof(paribus::GroupRange) == 5 * sizeof(double));
+    auto ranges = new_array<double, 3>({wanted.size(), n_rows, 5});
+    auto n_counting = new_array<std::int64_t, 1>({n_rows});
+    auto squares = new_array<double, 1>({n_rows});
+    {
+        const nb::gil_scoped_release released;
+        paribus::describe_groups({n_rows, n_members, groups.shape(2), groups.data(), weights.data(), sizes.data()},
+                                 wanted, reinterpret_cast<paribus::GroupRange *>(ranges.data()), n_counting.data(),
+                                 squares.data(), n_threads);
+    }
+    return {ranges, n_counting, squares};
+}
+
 }  // namespace
 
 void add_rows(nb::module_ &m) {
@@ -86,23 +115,11 @@ void add_rows(nb::module_ &m) {
         },
         "bytes"_a, "A checksum that finds damage, at several gigabytes per second.");
 
-    m.def(
-        "weighted_quantiles_by_row",
-        [](const Input<double, 2> &values, const Input<double, 2> &weights, const Input<double, 1> &shares,
-           std::size_t n_threads) {
-            require(values.shape(1) > 0, "values: one or more for each row");
-            require(weights.shape(0) == values.shape(0) && weights.shape(1) == values.shape(1),
-                    "weights: one for each value");
-            auto found = new_array<double, 2>({values.shape(0), shares.shape(0)});
-            const std::vector<double> wanted(shares.data(), shares.data() + shares.shape(0));
-            const nb::gil_scoped_release released;
-            paribus::weighted_quantiles(values.data(), weights.data(), values.shape(0), values.shape(1), wanted,
-                                        found.data(), n_threads);
-            return found;
-        },
-        "values"_a, "weights"_a, "shares"_a, "n_threads"_a = 1,
-        "The weighted quantiles of each row, [row][value] -> [row][share]: the smallest value such that it and all "
-        "smaller ones have at least this share of the weight.");
+    m.def("describe_groups", &describe_groups, "groups"_a, "sizes"_a, "weights"_a, "features"_a, "n_threads"_a = 1,
+          "What the members of weighted groups, [row][member][feature], have in common. Of each feature that is asked "
+          "for, [feature][row][5]: the weighted quantiles at 5 % and 95 %, the share of the weight between them, and "
+          "the smallest and the largest value; NaN if one is missing. By row: the fewest members that hold 95 % of the "
+          "weight; and the sum of the squared weights.");
 
     m.def(
         "check_rows",

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "bindings/areas.hpp"
+#include "common/gaps.hpp"
 
 namespace bindings {
 
@@ -24,6 +25,16 @@ std::size_t n_rows(const Input<double, 2> &rows, const Input<std::uint8_t, 1> &c
         }
     }
     return n;
+}
+
+/// @throws std::invalid_argument unless lists of so many numbers in all may end there
+void check_ends(const Input<std::uint32_t, 1> &ends, std::size_t n) {
+    std::size_t begin = 0;
+    for (std::size_t list = 0; list < ends.shape(0); ++list) {
+        require(begin <= ends.data()[list], "ends: in ascending order");
+        begin = ends.data()[list];
+    }
+    require(begin == n, "ends: the last one is the end of the rows");
 }
 
 }  // namespace
@@ -72,17 +83,16 @@ Samples::Samples(const Input<std::uint8_t, 1> &usable, const std::optional<Input
 
 Samples Samples::stored(std::size_t n_rows, const Input<std::uint32_t, 1> &rows, const Input<std::uint32_t, 1> &ends) {
     require(ends.shape(0) >= 2 && ends.shape(0) % 2 == 0 && ends.shape(0) <= 20000, "1 to 10,000 pairs");
+    check_ends(ends, rows.shape(0));
     std::size_t begin = 0;
     for (std::size_t tree = 0; tree < ends.shape(0); ++tree) {
         const std::size_t end = ends.data()[tree];
-        require(begin <= end && end <= rows.shape(0), "ends: in ascending order");
         for (std::size_t i = begin; i < end; ++i) {
             require(rows.data()[i] < n_rows && (i == begin || rows.data()[i - 1] < rows.data()[i]),
                     "samples: known rows in ascending order");
         }
         begin = end;
     }
-    require(begin == rows.shape(0), "ends: the last one is the end of the rows");
     Samples found;
     found.samples_ = std::make_shared<paribus::TreeSamples>(n_rows, rows.data(), ends.data(), ends.shape(0) / 2);
     return found;
@@ -102,6 +112,25 @@ std::tuple<Output<std::uint32_t, 1>, Output<std::uint32_t, 1>> Samples::arrays()
         to = std::copy(samples_->sample(tree).begin(), samples_->sample(tree).end(), to);
     }
     return {rows, ends};
+}
+
+Output<std::uint8_t, 1> Samples::pack(const Input<std::uint32_t, 1> &rows, const Input<std::uint32_t, 1> &ends) {
+    check_ends(ends, rows.shape(0));
+    const std::vector<std::uint8_t> bytes = paribus::pack_gaps(rows.data(), ends.data(), ends.shape(0));
+    auto packed = new_array<std::uint8_t, 1>({bytes.size()});
+    std::copy(bytes.begin(), bytes.end(), packed.data());
+    return packed;
+}
+
+Output<std::uint32_t, 1> Samples::unpack(const Input<std::uint8_t, 1> &packed, const Input<std::uint32_t, 1> &ends) {
+    // Each row takes a byte at least, so that no more memory is taken than there are bytes for.
+    const std::size_t n = ends.shape(0) == 0 ? 0 : ends.data()[ends.shape(0) - 1];
+    require(n <= packed.shape(0), "ends: no more rows than bytes");
+    check_ends(ends, n);
+    auto rows = new_array<std::uint32_t, 1>({n});
+    require(paribus::unpack_gaps(packed.data(), packed.shape(0), ends.data(), ends.shape(0), rows.data()),
+            "packed: as many rows as the last end says");
+    return rows;
 }
 
 Target::Target(const Input<double, 2> &rows, std::size_t column, double low, double high) : rows_(rows) {
@@ -178,7 +207,9 @@ void add_tables(nb::module_ &m) {
              "usable"_a, "originals"_a, "n_pairs"_a, "n_sample"_a, "seed"_a, "n_threads"_a = 1, "keys"_a = nb::none())
         .def_static("stored", &Samples::stored, "n_rows"_a, "rows"_a, "ends"_a,
                     "The same again from what `arrays` gave.")
-        .def("arrays", &Samples::arrays, "The rows of one sample after the other, and where each ends.");
+        .def("arrays", &Samples::arrays, "The rows of one sample after the other, and where each ends.")
+        .def_static("pack", &Samples::pack, "rows"_a, "ends"_a, "The rows of samples as the differences between them.")
+        .def_static("unpack", &Samples::unpack, "packed"_a, "ends"_a, "The rows again from what `pack` gave.");
 
     nb::class_<Target>(
         m, "Target", "The target of a forest: a column, its distances from a trend, or the classes of its categories.")

@@ -34,6 +34,7 @@ public:
     FeatureTable(const Input<double, 2> &rows, const Input<std::uint8_t, 1> &categorical);
 
     const paribus::FeatureTable &get() const { return *table_; }
+    const Input<double, 2> &rows() const { return rows_; }
     FeatureKinds feature_kinds() const { return FeatureKinds(table_->kinds()); }
 
 private:
@@ -51,6 +52,10 @@ public:
     static Samples stored(std::size_t n_rows, const Input<std::uint32_t, 1> &rows, const Input<std::uint32_t, 1> &ends);
 
     std::tuple<Output<std::uint32_t, 1>, Output<std::uint32_t, 1>> arrays() const;
+
+    /// The first of what `arrays` gave in fewer bytes; and back.
+    static Output<std::uint8_t, 1> pack(const Input<std::uint32_t, 1> &rows, const Input<std::uint32_t, 1> &ends);
+    static Output<std::uint32_t, 1> unpack(const Input<std::uint8_t, 1> &packed, const Input<std::uint32_t, 1> &ends);
 
     const std::shared_ptr<const paribus::TreeSamples> &get() const { return samples_; }
 

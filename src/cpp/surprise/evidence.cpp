@@ -23,6 +23,11 @@ const double sqrt_of_degrees = std::sqrt(3.0);
 // Where a cumulative distribution is evaluated, in kernel widths around no more atoms than that.
 constexpr float steps[] = {-16.0f, -8.0f, -4.0f, -2.0f, -1.0f, -0.5f, 0.0f, 0.5f, 1.0f, 2.0f, 4.0f, 8.0f, 16.0f};
 constexpr std::size_t max_step_atoms = 32;
+// Up to this many levels, points are evaluated as they are needed.
+constexpr std::size_t max_levels_to_search = 12;
+// More than twice the rounding error of a share in single precision.
+constexpr double apart = 1e-4;
+constexpr float unknown = -1.0f, infinity = std::numeric_limits<float>::infinity();
 // Beyond, numbers end.
 constexpr double max_exponent = 600.0;
 
@@ -53,6 +58,14 @@ void take_atoms(const LeafFinder &forest, const LeafFinder::Scratch &found, std:
         const TableTree::Leaf &leaf = found.leaf(pair, place);
         const std::size_t chosen = order_statistic(leaf.n_rows, pair, n_pairs);
         atoms[pair] = forest.grid().value_at(found.targets[pair][leaf.first + chosen]);
+    }
+}
+
+/// The same of several views, into [row][pair] of each.
+void take_atoms(const std::vector<SmoothView> &views, const std::vector<LeafFinder::Scratch> &found, std::size_t row,
+                std::size_t place, const std::vector<double *> &atoms) {
+    for (std::size_t v = 0; v < atoms.size(); ++v) {
+        take_atoms(*views[v].forest, found[v], place, atoms[v] + row * views[v].forest->n_pairs());
     }
 }
 
@@ -115,43 +128,20 @@ public:
     void quantiles(std::size_t row, const std::vector<LeafFinder::Scratch> &found, std::size_t place_in_block,
                    const std::vector<double> &levels, double *quantiles) {
         take_steps(found, place_in_block);
-        find_widths(parameters_.resolution * parameters_.shape.slope(find_atoms(row)));
-        const double unit = widths_[0], origin = exact_[0];
-        scale_atoms(origin, unit);
-        inverse_widths_.resize(atoms_.size());
-        weights_.resize(atoms_.size());
+        const double middle = find_atoms(row);
+        find_quantiles(middle, levels, quantiles);
+    }
+
+    /// The same of values that stand for the row's leaves: [view] of [row][pair].
+    void quantiles(std::size_t row, const std::vector<const double *> &atoms, const std::vector<double> &levels,
+                   double *quantiles) {
         for (std::size_t v = 0; v < views_.size(); ++v) {
-            const auto inverse = static_cast<float>(unit / (sqrt_of_degrees * widths_[v]));
-            const auto weight = static_cast<float>(views_[v].share / static_cast<double>(first_[v + 1] - first_[v]));
-            std::fill(inverse_widths_.begin() + first_[v], inverse_widths_.begin() + first_[v + 1], inverse);
-            std::fill(weights_.begin() + first_[v], weights_.begin() + first_[v + 1], weight);
+            const std::size_t n = first_[v + 1] - first_[v];
+            const double center = views_[v].centers == nullptr ? 0.0 : views_[v].centers[row];
+            for (std::size_t i = 0; i < n; ++i) exact_[first_[v] + i] = center + atoms[v][row * n + i];
         }
-        for (std::size_t i = 0; i < n_atoms_; ++i) by_place_[i] = static_cast<std::uint32_t>(i);
-        std::sort(by_place_.begin(), by_place_.end(), [&](std::uint32_t a, std::uint32_t b) {
-            return atoms_[a] < atoms_[b] || (atoms_[a] == atoms_[b] && a < b);
-        });
-        points_.clear();
-        const std::size_t every = (n_atoms_ + max_step_atoms - 1) / max_step_atoms;
-        for (std::size_t i = 0; i < n_atoms_; i += every) {
-            const std::uint32_t atom = by_place_[i];
-            const float width = 1.0f / (static_cast<float>(sqrt_of_degrees) * inverse_widths_[atom]);
-            for (const float step : steps) points_.push_back(atoms_[atom] + width * step);
-        }
-        std::sort(points_.begin(), points_.end());
-        reached_.resize(points_.size());
-        kernel_.student_shares(atoms_.data(), inverse_widths_.data(), weights_.data(), atoms_.size(), points_.data(),
-                               points_.size(), reached_.data());
-        std::size_t place = 0;
-        for (std::size_t level = 0; level < levels.size(); ++level) {
-            while (place + 1 < points_.size() && static_cast<double>(reached_[place + 1]) <= levels[level]) ++place;
-            double at = points_[place];
-            const double low = reached_[place];
-            if (place + 1 < points_.size() && levels[level] > low) {
-                const double share = (levels[level] - low) / (static_cast<double>(reached_[place + 1]) - low);
-                at += share * (static_cast<double>(points_[place + 1]) - at);
-            }
-            quantiles[level] = parameters_.shape.inverse(origin + at * unit);
-        }
+        const double middle = to_scale();
+        find_quantiles(middle, levels, quantiles);
     }
 
 private:
@@ -176,11 +166,143 @@ private:
             const double center = views_[v].centers == nullptr ? 0.0 : views_[v].centers[row];
             for (std::size_t i = first_[v]; i < first_[v + 1]; ++i) exact_[i] = center + grid.value_at(steps_[i]);
         }
+        return to_scale();
+    }
+
+    /// Puts atoms on the scale of the shape. Returns what `find_atoms` does.
+    double to_scale() {
         const double middle = parameters_.resolution > 0.0 ? median_atom() : 0.0;
         if (parameters_.shape.kind != ColumnShape::Kind::plain) {
             for (double &each : exact_) each = parameters_.shape.transformed(each);
         }
         return middle;
+    }
+
+    /// @param middle the median of the atoms, as `find_atoms` returns it
+    void find_quantiles(double middle, const std::vector<double> &levels, double *quantiles) {
+        find_widths(parameters_.resolution * parameters_.shape.slope(middle));
+        const double unit = widths_[0], origin = exact_[0];
+        scale_atoms(origin, unit);
+        inverse_widths_.resize(atoms_.size());
+        weights_.resize(atoms_.size());
+        for (std::size_t v = 0; v < views_.size(); ++v) {
+            const auto inverse = static_cast<float>(unit / (sqrt_of_degrees * widths_[v]));
+            const auto weight = static_cast<float>(views_[v].share / static_cast<double>(first_[v + 1] - first_[v]));
+            std::fill(inverse_widths_.begin() + first_[v], inverse_widths_.begin() + first_[v + 1], inverse);
+            std::fill(weights_.begin() + first_[v], weights_.begin() + first_[v + 1], weight);
+        }
+        for (std::size_t i = 0; i < n_atoms_; ++i) by_place_[i] = static_cast<std::uint32_t>(i);
+        std::sort(by_place_.begin(), by_place_.end(), [&](std::uint32_t a, std::uint32_t b) {
+            return atoms_[a] < atoms_[b] || (atoms_[a] == atoms_[b] && a < b);
+        });
+        const std::size_t every = (n_atoms_ + max_step_atoms - 1) / max_step_atoms;
+        const std::size_t n_pivots = (n_atoms_ + every - 1) / every;
+        pivots_.resize(n_pivots);
+        points_.resize(n_pivots * std::size(steps));
+        bool are_finite = true;
+        for (std::size_t i = 0; i < n_pivots; ++i) {
+            const std::uint32_t atom = by_place_[i * every];
+            const float width = 1.0f / (static_cast<float>(sqrt_of_degrees) * inverse_widths_[atom]);
+            float *const own = points_.data() + i * std::size(steps);
+            for (std::size_t k = 0; k < std::size(steps); ++k) own[k] = atoms_[atom] + width * steps[k];
+            pivots_[i] = atoms_[atom];
+            are_finite &= std::isfinite(own[0]) && std::isfinite(own[std::size(steps) - 1]);
+        }
+        // Few levels are searched for: to evaluate all points takes longer.
+        const bool are_few = are_finite && levels.size() <= max_levels_to_search;
+        if (!are_few) {
+            std::sort(points_.begin(), points_.end());
+            reached_.resize(points_.size());
+            kernel_.student_shares(atoms_.data(), inverse_widths_.data(), weights_.data(), atoms_.size(),
+                                   points_.data(), points_.size(), reached_.data());
+        } else {
+            pivot_shares_.assign(pivots_.size(), unknown);
+        }
+        std::size_t place = 0;
+        for (std::size_t level = 0; level < levels.size(); ++level) {
+            Step found;
+            if (are_few) {
+                found = search(levels[level]);
+            } else {
+                while (place + 1 < points_.size() && static_cast<double>(reached_[place + 1]) <= levels[level]) {
+                    ++place;
+                }
+                const std::size_t next = std::min(place + 1, points_.size() - 1);
+                found = {points_[place], points_[next], reached_[place], reached_[next], next > place};
+            }
+            double at = found.low;
+            const double low = found.share_low;
+            if (found.has_high && levels[level] > low) {
+                const double share = (levels[level] - low) / (static_cast<double>(found.share_high) - low);
+                at += share * (static_cast<double>(found.high) - at);
+            }
+            quantiles[level] = parameters_.shape.inverse(origin + at * unit);
+        }
+    }
+
+    /// A point, the next one, and the shares of the distribution below them.
+    struct Step {
+        float low, high, share_low, share_high;
+        /// Whether there is a next one.
+        bool has_high;
+    };
+
+    float share_below(float at) const {
+        float share;
+        kernel_.student_shares(atoms_.data(), inverse_widths_.data(), weights_.data(), atoms_.size(), &at, 1, &share);
+        return share;
+    }
+
+    float share_below_pivot(std::size_t pivot) {
+        if (pivot_shares_[pivot] == unknown) pivot_shares_[pivot] = share_below(pivots_[pivot]);
+        return pivot_shares_[pivot];
+    }
+
+    /// The point before the first one, in ascending order and apart from the lowest, below which the share exceeds the
+    /// level; the last one if there is none. Shares ascend except for rounding, which is less than half of `apart`: if
+    /// the share below a point is that much lower than the level, those below lower points do not exceed it, and vice
+    /// versa.
+    Step search(double level) {
+        // Pivots are points, too: the last one that is surely below, and the first one that is surely above.
+        std::size_t below = 0, above = pivots_.size();
+        for (std::size_t end = above; below < end;) {
+            const std::size_t middle = (below + end) / 2;
+            if (static_cast<double>(share_below_pivot(middle)) <= level - apart) {
+                below = middle + 1;
+            } else {
+                end = middle;
+                if (static_cast<double>(share_below_pivot(middle)) > level + apart) above = middle;
+            }
+        }
+        const float low = below > 0 ? pivots_[below - 1] : -infinity,
+                    high = above < pivots_.size() ? pivots_[above] : infinity;
+        between_.clear();
+        for (const float point : points_) {
+            if (point >= low && point <= high) between_.push_back(point);
+        }
+        std::sort(between_.begin(), between_.end());
+        std::size_t place = 0;
+        for (std::size_t end = between_.size(); place < end;) {
+            const std::size_t middle = (place + end) / 2;
+            if (static_cast<double>(share_below(between_[middle])) <= level - apart) {
+                place = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        if (place > 0) --place;
+        Step found = {between_[place], 0.0f, share_below(between_[place]), 0.0f, false};
+        while (place + 1 < between_.size()) {
+            found.high = between_[++place];
+            found.share_high = share_below(found.high);
+            if (static_cast<double>(found.share_high) > level) {
+                found.has_high = true;
+                break;
+            }
+            found.low = found.high;
+            found.share_low = found.share_high;
+        }
+        return found;
     }
 
     double median_atom() {
@@ -260,7 +382,9 @@ private:
     std::vector<std::int32_t> steps_;
     std::vector<double> exact_, middle_;
     std::vector<float> atoms_, inverse_widths_, weights_, places_, densities_;
-    std::vector<float> points_, reached_;
+    std::vector<float> points_, reached_, between_;
+    /// The points that are atoms, in ascending order, and the shares below them, or `unknown`.
+    std::vector<float> pivots_, pivot_shares_;
     std::vector<std::uint32_t> by_place_;
 };
 
@@ -305,7 +429,7 @@ double ColumnShape::inverse(double transformed) const {
 
 void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> &views,
                            const EvidenceParameters &parameters, const std::vector<double> &levels, double *quantiles,
-                           std::size_t n_threads, const Tick &on_tick) {
+                           std::size_t n_threads, const Tick &on_tick, const std::vector<double *> &atoms) {
     struct Scratch {
         std::vector<LeafFinder::Scratch> finding;
         RowEvidence row_evidence;
@@ -321,9 +445,25 @@ void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> 
             for (std::size_t row = begin; row < end; ++row) {
                 scratch->row_evidence.quantiles(row, scratch->finding, row - begin, levels,
                                                 quantiles + row * levels.size());
+                take_atoms(views, scratch->finding, row, row - begin, atoms);
             }
         };
     });
+}
+
+void find_quantiles_of_atoms(std::size_t n_rows, const std::vector<const double *> &atoms,
+                             const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
+                             const std::vector<double> &levels, double *quantiles, std::size_t n_threads) {
+    for_each_block(
+        n_rows, n_threads, [](std::size_t) {},
+        [&] {
+            return
+                [&, evidence = std::make_shared<RowEvidence>(views, parameters)](std::size_t begin, std::size_t end) {
+                    for (std::size_t row = begin; row < end; ++row) {
+                        evidence->quantiles(row, atoms, levels, quantiles + row * levels.size());
+                    }
+                };
+        });
 }
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
@@ -348,13 +488,9 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
             for (std::size_t row = begin; row < end; ++row) {
                 const double value = values[row];
                 if (closer != nullptr) {
-                    const std::size_t n_levels = closer->levels.size();
                     scratch->row_evidence.quantiles(row, scratch->finding, row - begin, closer->levels,
-                                                    closer->quantiles + row * n_levels);
-                    for (std::size_t v = 0; v < n_views; ++v) {
-                        take_atoms(*views[v].forest, scratch->finding[v], row - begin,
-                                   closer->atoms[v] + row * views[v].forest->n_pairs());
-                    }
+                                                    closer->quantiles + row * closer->levels.size());
+                    take_atoms(views, scratch->finding, row, row - begin, closer->atoms);
                 }
                 if (std::isnan(value)) {
                     evidence[row] = seconds[row] = value;

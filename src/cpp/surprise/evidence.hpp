@@ -70,10 +70,21 @@ void find_second_means(const AskedRows &rows, const std::vector<const LeafFinder
 
 /// The quantiles of each row's smooth distribution, the mixture of the views: [row][level].
 ///
+/// Few levels take much less time than many; the result is the same.
+///
 /// @param levels ascending, between 0 and 1
+/// @param atoms  by view: [row][pair], as `find_atoms` has them; empty if they are not needed
 void find_smooth_quantiles(const AskedRows &rows, const std::vector<SmoothView> &views,
                            const EvidenceParameters &parameters, const std::vector<double> &levels, double *quantiles,
-                           std::size_t n_threads, const Tick &on_tick);
+                           std::size_t n_threads, const Tick &on_tick, const std::vector<double *> &atoms = {});
+
+/// The same, given the values that represent the distributions of rows; forests are asked only how many trees they
+/// have.
+///
+/// @param atoms by view: [row][pair]
+void find_quantiles_of_atoms(std::size_t n_rows, const std::vector<const double *> &atoms,
+                             const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
+                             const std::vector<double> &levels, double *quantiles, std::size_t n_threads);
 
 /// Values that represent the distribution of each row, all alike: [row][n_pairs]. From each tree an order statistic of
 /// the row's leaf, at levels that are evenly spaced over the trees.

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "surprise/leaf_finder.hpp"
+#include "surprise/leaf_members.hpp"
+#include "surprise/packed_tree.hpp"
 #include "surprise/target_column.hpp"
 #include "surprise/tree_samples.hpp"
 
@@ -20,9 +22,11 @@ namespace paribus {
 /// their checksum, and what they say must be within bounds, so that nothing that a file holds can do harm.
 class PackedForest final : public LeafFinder {
 public:
-    /// @param trees [tree] of `2 * samples.n_pairs()`
+    /// @param trees           [tree] of `2 * samples.n_pairs()`
+    /// @param are_of_numbers  whether the target is numbers: the leaves of classes have an order that is not known
+    /// later
     static std::vector<std::uint8_t> pack(const FeatureKinds &kinds, const std::vector<std::uint16_t> &features,
-                                          const TargetGrid &grid, const TreeSamples &samples,
+                                          const TargetGrid &grid, bool are_of_numbers, const TreeSamples &samples,
                                           const std::vector<TableTree> &trees);
 
     /// The bytes of a forest without its first trees, and with those of another one of the same features at its end.
@@ -31,14 +35,17 @@ public:
     static std::vector<std::uint8_t> splice(const std::uint8_t *older, std::size_t older_size, std::size_t n_dropped,
                                             const std::uint8_t *newer, std::size_t newer_size);
 
+    /// @param rows  the fitted rows: [row][feature of the table]
     /// @param bytes what `pack` gave; aligned for 64-bit numbers; everything must outlive the forest
     /// @throws std::invalid_argument if the beginning of the bytes, which describes the others, is not as it should be
-    PackedForest(const FeatureKinds &kinds, const TreeSamples &samples, const TargetColumn &target,
+    PackedForest(const FeatureKinds &kinds, const TreeSamples &samples, const TargetColumn &target, const double *rows,
                  const std::uint8_t *bytes, std::size_t size);
     ~PackedForest() override;
 
     /// Following this many rows through the packed trees takes about as long as unpacking these.
-    std::size_t min_rows_to_unpack() const;
+    ///
+    /// @param for_new_rows whether none of them is a fitted one
+    std::size_t min_rows_to_unpack(bool for_new_rows) const;
 
     const FeatureKinds &kinds() const { return kinds_; }
     /// Those that trees ask for.
@@ -76,18 +83,31 @@ public:
     std::vector<std::int32_t> steps() const;
 
 private:
-    struct Tree;
+    struct Tree {
+        PackedTree packed;
+        /// Of a tree that holds no members: those that were asked for.
+        std::unique_ptr<LeafMembers> members;
+    };
 
-    /// The parts of a tree, which are checked when it is first opened.
+    /// A tree, which is checked when it is first opened.
     const Tree &open(std::size_t tree) const;
-    Tree parse(std::size_t tree) const;
-    void check(const Tree &tree, const std::vector<std::uint32_t> &sample) const;
-    /// A row on its way down a tree, and the members of the leaf that it ends in.
+    std::mutex &lock_of(std::size_t tree) const { return locks_[tree % n_locks]; }
+    /// The members of a tree that was opened and holds none. Only for who has its lock.
+    LeafMembers &members_of(std::size_t tree) const;
+    LeafMembers::Source source(std::size_t tree, const PackedTree &packed) const {
+        return {packed, kinds_, features_, rows_, samples_.sample(tree)};
+    }
+    /// A row on its way down a tree, and the leaf that it ends in.
     struct Walk {
         const Tree *tree;
         std::size_t which, row, node;
-        std::uint32_t begin, end;
+        TableTree::Leaf leaf;
     };
+    /// The i-th member of a tree, as a row of the table.
+    static std::uint32_t row_of(const Tree &tree, const std::vector<std::uint32_t> &sample, std::size_t i) {
+        return tree.members ? tree.members->rows()[i] : sample[tree.packed.member(i)];
+    }
+    std::int32_t step_of(std::uint32_t row) const { return grid_.step(target_[row]); }
     static constexpr std::size_t side_by_side = 16;
 
     /// At the root of the tree of a pair that is used for a row.
@@ -101,10 +121,11 @@ private:
     const FeatureKinds &kinds_;
     const TreeSamples &samples_;
     const TargetColumn &target_;
+    const double *rows_;
     const std::uint8_t *second_target_ = nullptr;
     const std::uint8_t *bytes_;
     TargetGrid grid_;
-    bool is_wide_;
+    PackedLayout layout_;
     std::vector<std::uint16_t> features_;
     /// By tree.
     std::vector<std::uint64_t> begins_, sizes_, checksums_;

@@ -16,7 +16,10 @@ namespace paribus {
 TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, const TargetColumn &target,
                          const TreeParameters &parameters, std::uint64_t seed, std::size_t n_threads,
                          const Tick &on_tick)
-    : kinds_(*table.kinds()), samples_(samples), planes_(kinds_, parameters.features) {
+    : kinds_(*table.kinds()),
+      samples_(samples),
+      planes_(kinds_, parameters.features),
+      is_of_numbers_(target.n_classes() == 0) {
     std::vector<double> values(table.n_rows());
     double high = -std::numeric_limits<double>::infinity();
     grid_.low = -high;
@@ -95,7 +98,7 @@ TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::siz
 }
 
 std::vector<std::uint8_t> TableForest::pack(const std::vector<std::uint16_t> &features) {
-    std::vector<std::uint8_t> bytes = PackedForest::pack(kinds_, features, grid_, samples_, trees_);
+    std::vector<std::uint8_t> bytes = PackedForest::pack(kinds_, features, grid_, is_of_numbers_, samples_, trees_);
     for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
         trees_[tree].forget_members();
         if (pairs_[tree / 2].is_usable()) trees_[tree] = TableTree::empty();

@@ -42,6 +42,8 @@ private:
     RowPlanes planes_;
     /// Empty in the place of those that `pairs_` has.
     std::vector<TableTree> trees_;
+    /// Of a forest that was grown: whether its target is numbers, and not classes.
+    bool is_of_numbers_ = false;
     /// Only a forest that was packed knows the second target.
     bool has_heads_ = false;
     bool is_for_new_rows_ = false;

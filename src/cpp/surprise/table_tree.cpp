@@ -22,7 +22,7 @@ void TableTree::thin_out_leaves() {
     for (Leaf &leaf : leaves_) {
         const auto first = static_cast<std::uint32_t>(kept.size());
         const std::size_t n = std::min<std::size_t>(leaf.n_rows, max_leaf_rows);
-        for (std::size_t i = 0; i < n; ++i) kept.push_back(members_[leaf.first + (2 * i + 1) * leaf.n_rows / (2 * n)]);
+        for (std::size_t i = 0; i < n; ++i) kept.push_back(members_[leaf.first + kept_member(i, leaf.n_rows)]);
         leaf = {first, static_cast<std::uint32_t>(n)};
     }
     kept.shrink_to_fit();

@@ -24,6 +24,10 @@ public:
     /// A leaf of more rows is represented by this many of them, evenly spaced in the order of their targets: what is
     /// asked of it takes no longer, however large it is.
     static constexpr std::size_t max_leaf_rows = 256;
+    /// Which of the rows of a leaf is the i-th that represents it.
+    static std::size_t kept_member(std::size_t i, std::size_t n_rows) {
+        return n_rows <= max_leaf_rows ? i : (2 * i + 1) * n_rows / (2 * max_leaf_rows);
+    }
 
     /// Where the rows of a leaf are in `members()`.
     struct Leaf {

@@ -38,6 +38,17 @@ def weighted_quantiles(values: Floats, weights: Floats, shares: Sequence[float])
     return found
 
 
+def average_ranks(values: Floats) -> Floats:
+    """Ranks from 1; equal values share the mean of theirs. No value may be missing.
+
+    >>> average_ranks(np.array([0.5, 7.0, 0.5, -1.0]))
+    array([2.5, 4. , 2.5, 1. ])
+    """
+    ordered = np.sort(values)
+    below, at_most = np.searchsorted(ordered, values), np.searchsorted(ordered, values, side="right")
+    return np.asarray((below + at_most + 1) / 2.0)
+
+
 def evenly(values: npt.NDArray[Number], max_count: int) -> npt.NDArray[Number]:
     """Evenly spaced elements of an array: at most `max_count` of them.
 

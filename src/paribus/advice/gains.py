@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paribus._common.arrays import Floats, Positions
-from paribus._common.statistics import evenly
+from paribus._common.statistics import average_ranks, evenly
 from paribus._core import FeatureTable, Target
 from paribus.methods.surprise.forests import SampleDraws, time_blocks
 from paribus.methods.surprise.mixture import fit_shares, mix
@@ -161,10 +161,10 @@ def _encode(
 
 def _normal_scores(values: Floats) -> Floats:
     """The values of a normal distribution that have the same ranks."""
-    from scipy.stats import norm, rankdata
+    from scipy.special import ndtri
 
     found = np.full(len(values), np.nan)
     known = ~np.isnan(values)
-    ranks = rankdata(values[known])
-    found[known] = norm.ppf((ranks - 0.5) / max(len(ranks), 1))
+    ranks = average_ranks(values[known])
+    found[known] = ndtri((ranks - 0.5) / max(len(ranks), 1))
     return found

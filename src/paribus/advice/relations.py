@@ -37,9 +37,12 @@ def is_other_scale(first: Floats, second: Floats) -> bool:
     known = ~(np.isnan(first) | np.isnan(second))
     if known.sum() < MIN_ROWS:
         return False
-    pairs = np.unique(np.column_stack([first[known], second[known]]), axis=0)
-    along, across = np.diff(pairs, axis=0).T
-    return len(pairs) > 2 and bool((along > 0).all() and ((across > 0).all() or (across < 0).all()))
+    order = np.lexsort((second[known], first[known]))
+    along, across = np.diff(first[known][order]), np.diff(second[known][order])
+    # Rows with the same pair of numbers say nothing.
+    differs = (along > 0) | (across > 0)
+    along, across = along[differs], across[differs]
+    return len(along) > 1 and bool((along > 0).all() and ((across > 0).all() or (across < 0).all()))
 
 
 def is_cut_from(categories: npt.NDArray[Any], quantity: Floats) -> bool:

@@ -21,7 +21,7 @@ from paribus.explain.finding import N_FEATURES
 from paribus.explain.group import AnomalyGroup, plain_label
 from paribus.explain.known import KnownEntry, KnownLike, read_known, usable_rules
 from paribus.explain.view import highest
-from paribus.methods.interface import RowBatch
+from paribus.methods.interface import Judged, RowBatch
 from paribus.output.results import MAX_FINDINGS, Results, ScoredRows, WholeTable
 from paribus.output.streamed import RowKeeper, ScoreRanks
 from paribus.tables.joining import join_tables
@@ -252,9 +252,11 @@ class ExplainingDetector(ScoringDetector):
         context, behavior = self._encode(table)
         judged = self._judge_encoded(context, behavior, tick)
         scores = self.method.total(judged.partial)
-        p_values = self.method.p_values(scores, self.anomaly_scores_)
+        p_values = self.method.p_values(scores, lambda: self.anomaly_scores_)
         own = table.labels() if labels is None else labels
-        return ScoredRows(table, context, behavior, judged.partial, scores, p_values, judged.kinds, False, own, heading)
+        return ScoredRows(
+            table, context, behavior, judged.partial, scores, p_values, judged.kinds, False, own, heading, judged=judged
+        )
 
     def results_of(self, scored: ScoredRows, known: Sequence[KnownEntry] = ()) -> Results:
         """Returns the results for rows that have been scored.
@@ -360,7 +362,8 @@ class ExplainingDetector(ScoringDetector):
         table = scored.table
         own = scored.labels
         labels = [table.row_label(row) if own is None else plain_label(own[row]) for row in chosen.tolist()]
-        return self._explain_new(Table(table.take(chosen)), labels, n_features)
+        judged = None if scored.judged is None else scored.judged.take(chosen)
+        return self._explain_new(Table(table.take(chosen)), labels, n_features, judged)
 
     def _explain_fitted(self, positions: Positions, n_features: int) -> list[Explanation]:
         table = self._fitted.table
@@ -370,9 +373,11 @@ class ExplainingDetector(ScoringDetector):
         with self._encoded_batch(context, table.behavior(positions), "Explaining") as batch:
             return self._explain(batch, own, positions.tolist(), labels, n_features)
 
-    def _explain_new(self, asked: Table, labels: Sequence[Hashable], n_features: int) -> list[Explanation]:
+    def _explain_new(
+        self, asked: Table, labels: Sequence[Hashable], n_features: int, judged: Judged | None = None
+    ) -> list[Explanation]:
         with self._batch(asked, "Explaining") as batch:
-            return self._explain(batch, self._own_values(asked), [None] * asked.n_rows, labels, n_features)
+            return self._explain(batch, self._own_values(asked), [None] * asked.n_rows, labels, n_features, judged)
 
     def _own_values(self, asked: Table) -> list[Any]:
         """The contextual values of rows, [feature][row], decoded."""
@@ -388,9 +393,10 @@ class ExplainingDetector(ScoringDetector):
         positions: Sequence[int | None],
         labels: Sequence[Hashable],
         n_features: int,
+        judged: Judged | None = None,
     ) -> list[Explanation]:
-        findings = self._get_method().find(batch)
-        scores = self.method.total(np.array([each.partial_scores for each in findings]))
+        findings = self._get_method().find(batch, judged)
+        scores = self.method.total(findings.partial_scores)
         if np.isnan(scores).any():
             named = "the row" if labels[0] is None else f"row {labels[0]}"
             raise ValueError(
@@ -399,7 +405,7 @@ class ExplainingDetector(ScoringDetector):
         for row, position in enumerate(positions):
             # Of identical fitted rows, the same one is always left out of the group. Here it is the explained row.
             if position is not None and batch.fitted[row] >= 0:
-                neighbors = findings[row].neighbors
+                neighbors = findings.neighbors[row]
                 neighbors[neighbors == position] = batch.fitted[row]
         return explain_rows(
             self.view(), own, positions, labels, batch.behavior, scores, findings, n_features, Explanation

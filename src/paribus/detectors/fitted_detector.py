@@ -181,12 +181,19 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         if name not in RESULTS or "_fitted" not in self.__dict__:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         fitted = self._fitted
-        self.partial_scores_ = self._as_table(fitted.table.original, fitted.judged.partial)
-        self.anomaly_scores_ = fitted.scores
-        self.labels_ = self._label(self.anomaly_scores_)
-        self.p_values_ = self.method.p_values(self.anomaly_scores_, self.anomaly_scores_)
-        self.kinds_ = fitted.judged.kinds
-        self.cell_p_values_ = fitted.judged.cell_p_values
+        match name:
+            case "partial_scores_":
+                self.partial_scores_ = self._as_table(fitted.table.original, fitted.judged.partial)
+            case "anomaly_scores_":
+                self.anomaly_scores_ = fitted.scores
+            case "labels_":
+                self.labels_ = self._label(self.anomaly_scores_)
+            case "p_values_":
+                self.p_values_ = self.method.p_values(self.anomaly_scores_, lambda: self.anomaly_scores_)
+            case "kinds_":
+                self.kinds_ = fitted.judged.kinds
+            case "cell_p_values_":
+                self.cell_p_values_ = fitted.judged.cell_p_values
         return self.__dict__[name]
 
     def _gather(self, table: Any, known: tuple[KnownEntry, ...] = ()) -> tuple[Any, Workers | None]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from paribus._common.arrays import LARGEST_NUMBER, Floats
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, Judged, RowBatch
+from paribus.methods.null import ScoreNull
 from paribus.tables.column import Kind
 
 
@@ -91,6 +92,12 @@ class RowScorer:
     def judge(self, context: Floats, behavior: Floats) -> Judged:
         """The results of the method for encoded rows."""
         return self._method.judge(self._batch(context, behavior))
+
+    @property
+    def null(self) -> ScoreNull:
+        """How odds become scores: what odds are worth among the fitted rows."""
+        found: ScoreNull = self._method.null  # type: ignore[attr-defined]
+        return found
 
     def levels(self, context: Floats, behavior: Floats, share: Floats) -> Floats:
         """The share of its distribution given the context that lies below each value: see `SurpriseModel.levels`."""

@@ -92,7 +92,7 @@ class ScoringDetector(FittedDetector):
         scores = RowScores(total, partial, self.threshold_)
         found: dict[str, npt.NDArray[Any]] = {
             "score": total,
-            "p_value": self.method.p_values(total, self.anomaly_scores_),
+            "p_value": self.method.p_values(total, lambda: self.anomaly_scores_),
             "label": scores.label,
             "kind": np.full(table.n_rows, None, dtype=object) if judged.kinds is None else judged.kinds,
             **scores.named_parts(),
@@ -158,7 +158,7 @@ class ScoringDetector(FittedDetector):
         >>> bool((detector.p_values(weather.table) == detector.p_values_).all())
         True
         """
-        return self.method.p_values(self.anomaly_score(rows), self.anomaly_scores_)
+        return self.method.p_values(self.anomaly_score(rows), lambda: self.anomaly_scores_)
 
     @by_batches
     def cell_p_values(self, rows: Any) -> Any:
@@ -172,7 +172,7 @@ class ScoringDetector(FittedDetector):
         Returns
         -------
         table of rows x behavioral features
-            The p-values, in the type of `rows`. NaN for missing values.
+            The p-values, rounded to 0.05 %, in the type of `rows`. NaN for missing values.
 
         Examples
         --------

@@ -94,7 +94,7 @@ class ConditionalSurprise(ContextualDetector):
     p_values_ : array of shape (rows,)
         The probability that an ordinary row is as strange.
     cell_p_values_ : array of shape (rows, behavioral features)
-        The probability of a value at most as dense in the row's context.
+        The probability of a value at most as dense in the row's context, rounded to 0.05 %.
     kinds_ : array of shape (rows,)
         What would be strange about each row: "whole", "combination" or "value".
     labels_ : array of shape (rows,)

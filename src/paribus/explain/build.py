@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.arrays import Floats
+from paribus._common.arrays import Floats, Positions
+from paribus._core import describe_groups
 from paribus.explain.categories import CategoryFeature
 from paribus.explain.context import ContextFeature
 from paribus.explain.explanation import RowExplanation
-from paribus.explain.facts import BehaviorFeature, Thinness
+from paribus.explain.facts import SMALLEST_P, BehaviorFeature, KnownDistribution, Thinness
 from paribus.explain.view import FittedView
-from paribus.methods.interface import RowFindings
+from paribus.methods.interface import Findings
 
 Made = TypeVar("Made", bound=RowExplanation)
 Number = TypeVar("Number", np.float64, np.int64)
 
 # A reference row is comparable if it is no farther away than the farthest reference row of this share of fitted rows.
 USUAL_REACH = 0.95
-# The share of the weight that the rows counted in `n_counting` hold together.
-NEARLY_ALL = 0.95
-# Rows whose reference groups are described at a time.
+# Rows whose reference groups are described at a time, so few that their groups fit into the cache.
 ROWS_AT_A_TIME = 250
+# What `describe_groups` says of a column: the ends of a range, the share in it, the least and the largest value.
+N_FACTS = 5
 
 
 def explain_rows(
@@ -36,7 +37,7 @@ def explain_rows(
     labels: Sequence[Hashable],
     values: Floats,
     scores: Floats,
-    findings: Sequence[RowFindings],
+    findings: Findings,
     n_features: int,
     make: type[Made],
 ) -> list[Made]:
@@ -56,8 +57,8 @@ def explain_rows(
         The behavior of the rows, [row][feature].
     scores : array
         The scores of the rows.
-    findings : sequence of RowFindings
-        The results of the method for each row.
+    findings : Findings
+        The results of the method for the rows.
     n_features : int
         The maximum number of behavioral features that the sentence and the pictures show.
     make : type
@@ -68,164 +69,214 @@ def explain_rows(
     list
         One explanation per row.
     """
-    usual_nearest, usual_farthest = (float(value) for value in np.median(view.reach, axis=0))
     p_values = view.p_values(scores).tolist()
-    n_ranked = len(view.sorted_scores)
-    ranks = (n_ranked - np.searchsorted(view.sorted_scores, scores, "right") + 1).tolist()
-    percentiles = (100 * np.searchsorted(view.sorted_scores, scores) / n_ranked).tolist()
-    behaviors = _behaviors_of(view, values, findings)
-    contexts, group_sizes = _groups_of(view, own, behaviors, findings)
-    columns = tuple(view.context)
-    explanations = []
-    for row, (position, score) in enumerate(zip(positions, scores.tolist(), strict=True)):
-        neighbors, distances = findings[row].neighbors, findings[row].distances
-        n_comparable, n_counting, n_effective = group_sizes[row]
-        explanations.append(
-            make(
-                row=labels[row],
-                position=position,
-                score=score,
-                rank=ranks[row],
-                n_ranked=n_ranked + (position is None),
-                percentile=percentiles[row],
-                p_value=p_values[row],
-                kind=findings[row].kind,
-                threshold=view.threshold,
-                behavior=behaviors[row],
-                context=contexts[row],
-                thinness=Thinness(
-                    nearest=float(distances[0]),
-                    farthest=float(distances[-1]),
-                    usual_nearest=usual_nearest,
-                    usual_farthest=usual_farthest,
-                    n_rows=len(distances),
-                    n_comparable=n_comparable,
-                    n_counting=n_counting,
-                    n_effective=n_effective,
-                ),
-                n_features=n_features,
-                reference_positions=_frozen(neighbors),
-                reference_distances=_frozen(distances),
-                _store=view.store,
-                _columns=columns,
-            )
+    lower, higher, n_ranked = view.count_around(scores)
+    ranks, percentiles = (higher + 1).tolist(), (100 * lower / n_ranked).tolist()
+    kinds = [None] * len(scores) if findings.kinds is None else findings.kinds.tolist()
+    facts, columns = FoundFacts(view, own, values, findings), tuple(view.context)
+    # By position: this is done for each row.
+    return [
+        make(
+            label,
+            position,
+            score,
+            rank,
+            n_ranked + (position is None),
+            percentile,
+            p_value,
+            kind,
+            view.threshold,
+            n_features,
+            facts,
+            place,
+            view.store,
+            columns,
         )
-    return explanations
-
-
-def _behaviors_of(
-    view: FittedView, values: Floats, findings: Sequence[RowFindings]
-) -> list[tuple[BehaviorFeature, ...]]:
-    """The behavioral features of each row; the one that is off the most comes first."""
-    partial = np.array([each.partial_scores for each in findings])
-    whole = np.nansum(partial, axis=1)[:, None]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = np.where(whole > 0, partial / whole, 0.0)
-    makes: list[Callable[..., BehaviorFeature]] = [
-        BehaviorFeature if codes is None else functools.partial(CategoryFeature, is_flag=place >= view.n_values)
-        for place, codes in enumerate(view.behavior_codes)
+        for place, (label, position, score, rank, percentile, p_value, kind) in enumerate(
+            zip(labels, positions, scores.tolist(), ranks, percentiles, p_values, kinds, strict=True)
+        )
     ]
-    facts = zip(values.tolist(), partial.tolist(), shares.tolist(), findings, strict=True)
-    return [_features_of(view, makes, *each) for each in facts]
 
 
-def _features_of(
-    view: FittedView,
-    makes: Sequence[Callable[..., BehaviorFeature]],
-    values: Sequence[float],
-    partial: Sequence[float],
-    shares: Sequence[float],
-    findings: RowFindings,
-) -> tuple[BehaviorFeature, ...]:
-    percentiles, weights = _frozen(findings.percentiles), _frozen(findings.weights)
-    central = findings.central.tolist()
-    features = []
-    for i, (name, make) in enumerate(zip(view.behavior_names, makes, strict=True)):
-        lower, median, upper = central[i]
-        verdict = None if findings.verdicts is None else findings.verdicts[i]
-        # By position: this is done for each value.
-        features.append(
-            make(
-                name,
-                values[i],
-                partial[i],
-                shares[i],
-                lower,
-                median,
-                upper,
-                percentiles[i],
-                weights[i],
-                view.behavior_formats[i],
-                verdict,
-            )
-        )
-    features.sort(key=_importance)
-    return tuple(features)
+class FoundFacts:
+    """Facts about some rows, which are described together; the facts about each are made when they are asked for.
 
-
-def _importance(feature: BehaviorFeature) -> tuple[bool, bool, float, float]:
-    """Features without a score come last; those that contribute nothing to it never lead a sentence."""
-    partial = feature.partial_score
-    if math.isnan(partial):
-        return True, not feature.share > 0.0, -feature.oddness, 0.0
-    return False, not feature.share > 0.0, -feature.oddness, -partial
-
-
-def _groups_of(
-    view: FittedView,
-    own: Sequence[Any],
-    behaviors: Sequence[tuple[BehaviorFeature, ...]],
-    findings: Sequence[RowFindings],
-) -> tuple[list[tuple[ContextFeature, ...]], list[tuple[int, int, float]]]:
-    """Describes the reference group of each row, with one call for all rows whose groups are equally large.
-
-    Returns the context; and how many reference rows are comparable, hold nearly all of the weight for the leading
-    feature, and how many of equal weight would count as much.
+    Most explanations are read once, if at all: objects that nobody looks at take longer than the facts themselves.
     """
-    limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
-    sizes = np.array([len(each.neighbors) for each in findings], dtype=np.int64)
-    contexts: list[tuple[ContextFeature, ...]] = [()] * len(findings)
-    numbers: list[tuple[int, int, float]] = [(0, 0, 0.0)] * len(findings)
-    for size, rows in _alike(sizes):
-        groups = view.store.context(np.concatenate([findings[row].neighbors for row in rows]))
-        groups = groups.reshape(len(rows), size, len(view.context))
-        weights = np.stack([behaviors[row][0].weights for row in rows])
-        own_contexts = [view.own_context(behaviors[row][0].name) for row in rows]
-        described = [
-            column.describe(
-                [plain_value(own[place][row]) for row in rows],
-                np.ascontiguousarray(groups[:, :, place]),
-                weights,
-                [place in each for each in own_contexts],
-                view.n_threads,
-            )
-            for place, column in enumerate(view.context)
+
+    def __init__(self, view: FittedView, own: Sequence[Any], values: Floats, findings: Findings) -> None:
+        self._view, self._own, self._findings = view, [_plain_list(each) for each in own], findings
+        partial = findings.partial_scores
+        whole = np.nansum(partial, axis=1)[:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = np.where(whole > 0, partial / whole, 0.0)
+        order = _order(partial, shares, findings)
+        # One list of all numbers, and not one per row: each would be looked at by the garbage collector.
+        self._n_features = partial.shape[1]
+        self._order: list[int] = order.ravel().tolist()
+        self._values, self._partial, self._shares = (each.ravel().tolist() for each in (values, partial, shares))
+        self._central = findings.central.ravel().tolist()
+        self._makes: list[Callable[..., BehaviorFeature]] = [
+            BehaviorFeature if codes is None else functools.partial(CategoryFeature, is_flag=place >= view.n_values)
+            for place, codes in enumerate(view.behavior_codes)
         ]
-        n_comparable = (np.stack([findings[row].distances for row in rows]) <= limit).sum(axis=1).tolist()
-        counted = zip(n_comparable, _n_counting(weights), (1.0 / np.sum(weights**2, axis=1)).tolist(), strict=True)
-        for row, features, each in zip(rows, zip(*described, strict=True), counted, strict=True):
-            contexts[row], numbers[row] = features, each
-    return contexts, numbers
+        own_contexts = [set(view.own_context(name)) for name in view.behavior_names]
+        self._counts = [[place in each for place in range(len(view.context))] for each in own_contexts]
+        """[behavioral feature][contextual feature]: whether the one is judged by the other."""
+        sizes = (findings.neighbors >= 0).sum(axis=1)
+        self._sizes = sizes.tolist()
+        self._describe(np.take_along_axis(findings.weights, order[:, :1, None], axis=1)[:, 0], sizes)
+        limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
+        is_comparable = (findings.distances <= limit) & (findings.neighbors >= 0)
+        self._n_comparable = is_comparable.sum(axis=1).tolist()
+        self._usual_nearest, self._usual_farthest = (float(value) for value in np.median(view.reach, axis=0))
+
+    def _describe(self, weights: Floats, sizes: Positions) -> None:
+        """Describes the reference groups; `weights` are those for the leading features."""
+        view, n_rows = self._view, len(sizes)
+        numbers = np.array([place for place, column in enumerate(view.context) if column.is_number], dtype=np.int64)
+        ranges = np.empty((len(numbers), n_rows, N_FACTS))
+        n_counting, squares = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
+        for begin in range(0, n_rows, ROWS_AT_A_TIME):
+            some = slice(begin, min(begin + ROWS_AT_A_TIME, n_rows))
+            # Where there is no neighbor, any row will do: it is not looked at.
+            neighbors = np.maximum(self._findings.neighbors[some], 0)
+            groups = view.store.context(neighbors.ravel()).reshape(*neighbors.shape, len(view.context))
+            ranges[:, some], n_counting[some], squares[some] = describe_groups(
+                groups, sizes[some], weights[some], numbers, view.n_threads
+            )
+        self._n_counting, self._n_effective = n_counting.tolist(), (1.0 / squares).tolist()
+        self._ranges: dict[int, list[float]] = {}
+        self._table_shares: dict[int, list[float]] = {}
+        for place, of_column in zip(numbers.tolist(), ranges, strict=True):
+            self._ranges[place] = of_column.ravel().tolist()
+            self._table_shares[place] = view.context[place].table_shares(of_column).tolist()
+
+    def behavior(self, row: int, n: int | None = None) -> tuple[BehaviorFeature, ...]:
+        """The behavioral features of a row, or the first of them; the one that is off the most comes first."""
+        view, findings, size = self._view, self._findings, self._sizes[row]
+        begin = row * self._n_features
+        features = []
+        for place in self._order[begin : begin + self._n_features][:n]:
+            cell = begin + place
+            # By position: this is done for each value.
+            features.append(
+                self._makes[place](
+                    view.behavior_names[place],
+                    self._values[cell],
+                    self._partial[cell],
+                    self._shares[cell],
+                    *self._central[3 * cell : 3 * cell + 3],
+                    _Found(findings, row, place, size),
+                    view.behavior_formats[place],
+                    None if findings.verdict is None else findings.verdict(row, place),
+                )
+            )
+        return tuple(features)
+
+    def context(self, row: int) -> tuple[ContextFeature, ...]:
+        """The contextual features of a row: its own values, and what its reference group has in common."""
+        leading = self._order[row * self._n_features]
+        group: Floats | None = None
+        found = []
+        for place, (column, counts) in enumerate(zip(self._view.context, self._counts[leading], strict=True)):
+            value = self._own[place][row]
+            of_column = self._ranges.get(place)
+            if of_column is not None and not math.isnan(of_column[N_FACTS * row]):
+                facts, share = of_column[N_FACTS * row : N_FACTS * (row + 1)], self._table_shares[place][row]
+                found.append(column.describe_range(value, facts, share, counts=counts))
+                continue
+            if group is None:
+                group = self._view.store.context(self._findings.neighbors[row, : self._sizes[row]])
+            weights = self._findings.weights[row, leading, : self._sizes[row]]
+            found.append(column.describe(value, group[:, place], weights, counts=counts))
+        return tuple(found)
+
+    def thinness(self, row: int) -> Thinness:
+        """How close the reference group of a row is."""
+        distances, n = self._findings.distances[row], self._sizes[row]
+        return Thinness(
+            float(distances[0]),
+            float(distances[n - 1]),
+            self._usual_nearest,
+            self._usual_farthest,
+            n,
+            self._n_comparable[row],
+            self._n_counting[row],
+            self._n_effective[row],
+        )
+
+    def neighbors(self, row: int) -> tuple[Positions, Floats]:
+        """The positions and the distances of the reference group of a row, nearest first."""
+        n = self._sizes[row]
+        return _frozen(self._findings.neighbors[row, :n]), _frozen(self._findings.distances[row, :n])
 
 
-def _alike(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, list[int]]]:
-    """Rows whose groups are equally large, so few at a time that their groups fit into the cache."""
-    for size in np.unique(sizes).tolist():
-        rows = np.flatnonzero(sizes == size)
-        for begin in range(0, len(rows), ROWS_AT_A_TIME):
-            yield size, rows[begin : begin + ROWS_AT_A_TIME].tolist()
+class _Found(NamedTuple):
+    """The distribution of a feature in a row's context, as a method found it."""
+
+    findings: Findings
+    row: int
+    feature: int
+    n_neighbors: int
+
+    @property
+    def percentiles(self) -> Floats:
+        """The percentiles in ascending order."""
+        return _frozen(self.findings.percentiles(self.row, self.feature))
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row of the reference group, nearest first."""
+        return _frozen(self.findings.weights[self.row, self.feature, : self.n_neighbors])
+
+    @property
+    def has_one_value(self) -> bool:
+        """Whether all percentiles are equal."""
+        return bool(self.findings.has_one_value[self.row, self.feature])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is known about the other rows is none of its business.
+        return KnownDistribution, (self.percentiles, self.weights)
 
 
-def _n_counting(weights: Floats) -> list[int]:
-    """By row of weights: the minimum number of them that hold nearly all of the weight."""
-    heaviest_first = np.sort(weights, axis=1)[:, ::-1]
-    # The tolerance absorbs rounding errors of the sum.
-    found: list[int] = ((np.cumsum(heaviest_first, axis=1) < NEARLY_ALL - 1e-9).sum(axis=1) + 1).tolist()
-    return found
+def _order(partial: Floats, shares: Floats, findings: Findings) -> npt.NDArray[np.int64]:
+    """By row: its features, the one that is off the most first.
+
+    Features without a score come last; those that contribute nothing to it never lead a sentence.
+    """
+    is_missing = np.isnan(partial)
+    keys = (np.where(is_missing, 0.0, -partial), -_oddness(partial, findings), ~(shares > 0.0), is_missing)
+    return np.lexsort(keys, axis=1)
 
 
-def plain_value(value: Any) -> Any:
-    """The value as a plain Python object; None for a missing number."""
+def _oddness(partial: Floats, findings: Findings) -> Floats:
+    """The oddness of all features, [row][feature], as `BehaviorFeature` defines it."""
+    if findings.p_values is None:
+        return np.where(np.isnan(partial), -1.0, partial)
+    alone = _evidence(findings.p_values)
+    odd = alone
+    if findings.p_values_given_all is not None:
+        more = np.maximum(0.0, _evidence(findings.p_values_given_all) - alone) / 2
+        odd = alone + np.where(np.isnan(more), 0.0, more)
+    return np.where(np.isnan(alone), -1.0, odd)
+
+
+def _evidence(p_values: Floats) -> Floats:
+    # The logarithm of Python's library: NumPy's depends on the processor in its last bit, on which an order may depend.
+    log = math.log
+    found = [-log(each) for each in np.maximum(p_values, SMALLEST_P).ravel().tolist()]
+    return np.array(found).reshape(p_values.shape)
+
+
+def _plain_list(values: Any) -> list[Any]:
+    """Values as plain Python objects; None for missing numbers."""
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return [each if each == each else None for each in values.tolist()]
+    return [_plain_value(each) for each in values]
+
+
+def _plain_value(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and math.isnan(value) else value

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats
 from paribus._common.statistics import evenly, weighted_quantiles
 from paribus._common.text import listed, plain
-from paribus._core import weighted_quantiles_by_row
 from paribus.explain.time_words import TimeWords
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.row_store import ColumnSummary
@@ -129,6 +128,10 @@ class ContextColumn:
         # None, for missing values, comes last.
         return [*(self.codes or {}), None]
 
+    @cached_property
+    def _far_beyond(self) -> float:
+        return FAR_BEYOND * (self.summary.highest - self.summary.lowest)
+
     def decode_one(self, value: float) -> float | Hashable:
         """Decodes a value: a number stays as it is, a code becomes its category, a missing value becomes None."""
         if np.isnan(value):
@@ -149,59 +152,33 @@ class ContextColumn:
             return table.categories(position)
         return table.numbers(position) if table.has_values(position) else np.full(table.n_rows, np.nan)
 
-    def describe(
-        self,
-        values: Sequence[float | Hashable],
-        groups: Floats,
-        weights: Floats,
-        counts: Sequence[bool],
-        n_threads: int = 1,
-    ) -> list[ContextFeature]:
-        """Describes the rows' own values and the weighted values of their reference groups, [row][reference row].
+    @property
+    def is_number(self) -> bool:
+        """Whether groups are described by a range of numbers, as `describe_groups` does it."""
+        return self.codes is None and self.times is None
 
-        `counts` is, by row, whether the leading behavioral feature is judged by this one.
-        """
-        found: list[ContextFeature | None] = [None] * len(values)
-        if self.codes is None and self.times is None:
-            complete = np.flatnonzero(~np.isnan(groups).any(axis=1))
-            own = [values[row] for row in complete.tolist()]
-            described = self._describe_numbers(own, groups[complete], weights[complete], n_threads)
-            for row, each in zip(complete.tolist(), described, strict=True):
-                found[row] = each
-        every = [
-            self._describe(values[row], groups[row], weights[row]) if known is None else known
-            for row, known in enumerate(found)
-        ]
-        return [
-            feature if of_leading else replace(feature, counts=False)
-            for feature, of_leading in zip(every, counts, strict=True)
-        ]
-
-    def _describe_numbers(
-        self, values: Sequence[float | Hashable], groups: Floats, weights: Floats, n_threads: int
-    ) -> list[ContextFeature]:
-        """Describes groups of numbers without gaps, all at once."""
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        ends = weighted_quantiles_by_row(groups, shares, np.array(CENTRAL), n_threads)
-        low, high = ends[:, 0], ends[:, 1]
-        inside = (groups >= low[:, None]) & (groups <= high[:, None])
-        share = np.where(inside, shares, 0.0).sum(axis=1)
+    def table_shares(self, ranges: Floats) -> Floats:
+        """By row: the share of the whole table in the range of its group, given all that `describe_groups` found."""
+        if not self.summary.has_values:
+            return np.full(len(ranges), np.nan)
         # Among the rows with a value, as in the group.
-        table_share = self.summary.share_between(low, high)
-        facts = zip(
-            values,
-            low.tolist(),
-            high.tolist(),
-            share.tolist(),
-            table_share.tolist(),
-            groups.min(axis=1).tolist(),
-            groups.max(axis=1).tolist(),
-            strict=True,
-        )
-        return [
-            ContextFeature(self.name, own, begin, end, (), held, of_table, self._beyond(own, least, most), self.format)
-            for own, begin, end, held, of_table, least, most in facts
-        ]
+        return self.summary.share_between(ranges[:, 0], ranges[:, 1])
+
+    def describe_range(
+        self, value: float | Hashable, found: Sequence[float], table_share: float, *, counts: bool
+    ) -> ContextFeature:
+        """Describes a row's own value and its group, of numbers without gaps, as `describe_groups` found it.
+
+        `counts` is whether the leading behavioral feature is judged by this one.
+        """
+        low, high, share, least, most = found
+        warning = self._beyond(value, least, most)
+        return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format, counts)
+
+    def describe(self, value: float | Hashable, group: Floats, weights: Floats, *, counts: bool) -> ContextFeature:
+        """Describes a row's own value and the weighted values of its reference group, of any kind."""
+        found = self._describe(value, group, weights)
+        return found if counts else replace(found, counts=False)
 
     def _describe(self, value: float | Hashable, group: Floats, weights: Floats) -> ContextFeature:
         if self.codes is not None:
@@ -263,8 +240,7 @@ class ContextColumn:
     def _beyond(self, value: float | Hashable, lowest: float, highest: float) -> str | None:
         if not isinstance(value, float):
             return None
-        table_range = self.summary.highest - self.summary.lowest
-        if max(value - highest, lowest - value) <= FAR_BEYOND * table_range:
+        if max(value - highest, lowest - value) <= self._far_beyond:
             return None
         end, bound = ("at most", highest) if value > highest else ("at least", lowest)
         write = self.format.telling_apart(value, bound)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,48 @@ from paribus.explain.context import ContextColumn, ContextFeature
 from paribus.explain.facts import BehaviorFeature, Thinness
 from paribus.tables.column import Kind
 from paribus.tables.row_store import RowStore
+
+
+class Facts(Protocol):
+    """Facts about some rows, which are given by their place among these."""
+
+    def behavior(self, row: int, n: int | None = None) -> tuple[BehaviorFeature, ...]:
+        """The behavioral features of a row, or the first of them; the one that is off the most comes first."""
+
+    def context(self, row: int) -> tuple[ContextFeature, ...]:
+        """The contextual features of a row: its own values, and what its reference group has in common."""
+
+    def thinness(self, row: int) -> Thinness:
+        """How close the reference group of a row is."""
+
+    def neighbors(self, row: int) -> tuple[Positions, Floats]:
+        """The positions and the distances of the reference group of a row, nearest first."""
+
+
+@dataclass(frozen=True)
+class KnownFacts:
+    """The facts about one row."""
+
+    of_behavior: tuple[BehaviorFeature, ...]
+    of_context: tuple[ContextFeature, ...]
+    of_group: Thinness
+    of_neighbors: tuple[Positions, Floats]
+
+    def behavior(self, row: int, n: int | None = None) -> tuple[BehaviorFeature, ...]:
+        """The behavioral features, or the first of them."""
+        return self.of_behavior[:n]
+
+    def context(self, row: int) -> tuple[ContextFeature, ...]:
+        """The contextual features."""
+        return self.of_context
+
+    def thinness(self, row: int) -> Thinness:
+        """How close the reference group is."""
+        return self.of_group
+
+    def neighbors(self, row: int) -> tuple[Positions, Floats]:
+        """The positions and the distances of the reference group."""
+        return self.of_neighbors
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,20 +87,42 @@ class RowExplanation:
     """What is strange if anything is: the "whole" row, a "combination" of values, or one "value"; None if unknown."""
     threshold: float
     """The score above which the detector calls a row an anomaly."""
-    behavior: tuple[BehaviorFeature, ...]
-    """The behavioral features; the one that is off the most comes first."""
-    context: tuple[ContextFeature, ...]
-    """The contextual features: the row's own values, and what the reference group has in common."""
-    thinness: Thinness
-    """How close the reference group is, compared with what is usual in the fitted table."""
     n_features: int
     """The maximum number of behavioral features that the sentence and the beanplots show."""
-    reference_positions: Positions
-    """The positions of the reference group in the fitted table, nearest first."""
-    reference_distances: Floats
-    """The distances of the reference group, nearest first."""
+    _facts: Facts
+    _place: int
+    """The row's place among those that there are facts about."""
     _store: RowStore
     _columns: tuple[ContextColumn, ...]
+
+    @cached_property
+    def behavior(self) -> tuple[BehaviorFeature, ...]:
+        """The behavioral features; the one that is off the most comes first."""
+        return self._facts.behavior(self._place)
+
+    @cached_property
+    def context(self) -> tuple[ContextFeature, ...]:
+        """The contextual features: the row's own values, and what the reference group has in common."""
+        return self._facts.context(self._place)
+
+    @cached_property
+    def thinness(self) -> Thinness:
+        """How close the reference group is, compared with what is usual in the fitted table."""
+        return self._facts.thinness(self._place)
+
+    @cached_property
+    def _neighbors(self) -> tuple[Positions, Floats]:
+        return self._facts.neighbors(self._place)
+
+    @property
+    def reference_positions(self) -> Positions:
+        """The positions of the reference group in the fitted table, nearest first."""
+        return self._neighbors[0]
+
+    @property
+    def reference_distances(self) -> Floats:
+        """The distances of the reference group, nearest first."""
+        return self._neighbors[1]
 
     @property
     def is_anomaly(self) -> bool:
@@ -97,13 +162,7 @@ class RowExplanation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to keep in mind: few comparable rows, values that the reference group does not have."""
-        found = [self.thinness.warning, *(feature.warning for feature in self.context)]
-        # A missing value may itself be judged as a feature.
-        judged = {each.title for each in self.behavior if each.is_off and getattr(each, "is_flag", False)}
-        missing = [each.title for each in self.behavior if each.direction == "missing" and each.title not in judged]
-        if missing:
-            found.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
-        return tuple(warning for warning in found if warning is not None)
+        return self._look().warnings
 
     @property
     def title(self) -> str:
@@ -114,27 +173,33 @@ class RowExplanation:
     @property
     def group(self) -> str:
         """Which rows the row is compared with: how many count, and what sets them apart from the whole table."""
-        by_leaves = self.leading.verdict is not None
-        return wording.group(self.context, self.thinness, by_leaves=by_leaves, is_new=self.position is None)
+        return self._look(1).group
 
     @property
     def sentence(self) -> str:
         """What stands out, what is usual, how rare it is, and compared with which rows; in the units of the table."""
-        return wording.sentence(self._found, self.group)
+        return self._look(self.n_features).sentence
 
     @property
     def statement(self) -> str:
         """The first part of the sentence: without the rows that the row is compared with."""
-        return ended(wording.statement(self._found))
-
-    @property
-    def _found(self) -> wording.Found:
-        shown = self.behavior[: self.n_features]
-        return wording.Found(shown, self.context, self.kind, self.p_value, self.is_anomaly)
+        return ended(wording.statement(self._look(self.n_features).found))
 
     def __str__(self) -> str:
         """The sentence and the warnings."""
-        return " ".join([self.sentence, *(ended(f"Note that {warning}") for warning in self.warnings)])
+        told = self._look()
+        return " ".join([told.sentence, *(ended(f"Note that {warning}") for warning in told.warnings)])
+
+    def _look(self, n: int | None = None) -> _Told:
+        """The facts that texts are made of, with some of the behavioral features; they are not kept."""
+        facts, place = self._facts, self._place
+        return _Told(self, facts.behavior(place, n), facts.context(place), facts.thinness(place))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The explanation without the facts about other rows."""
+        names = (each.name for each in fields(self))
+        known = KnownFacts(self.behavior, self.context, self.thinness, self._neighbors)
+        return {name: getattr(self, name) for name in names} | {"_facts": known, "_place": 0}
 
     def __repr__(self) -> str:
         standing = f"score {score_text(self.score)}, rank {self.rank:,} of {self.n_ranked:,}"
@@ -235,6 +300,44 @@ class RowExplanation:
         '{"row": 0,'
         """
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the texts about a row are made of."""
+
+    explanation: RowExplanation
+    behavior: tuple[BehaviorFeature, ...]
+    context: tuple[ContextFeature, ...]
+    thinness: Thinness
+
+    @property
+    def found(self) -> wording.Found:
+        """What the sentence says of the row."""
+        told = self.explanation
+        return wording.Found(self.behavior[: told.n_features], self.context, told.kind, told.p_value, told.is_anomaly)
+
+    @property
+    def group(self) -> str:
+        """Which rows the row is compared with."""
+        by_leaves, is_new = self.behavior[0].verdict is not None, self.explanation.position is None
+        return wording.group(self.context, self.thinness, by_leaves=by_leaves, is_new=is_new)
+
+    @property
+    def sentence(self) -> str:
+        """What stands out, and compared with which rows."""
+        return wording.sentence(self.found, self.group)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to keep in mind."""
+        found = [self.thinness.warning, *(feature.warning for feature in self.context)]
+        # A missing value may itself be judged as a feature.
+        judged = {each.title for each in self.behavior if each.is_off and getattr(each, "is_flag", False)}
+        missing = [each.title for each in self.behavior if each.direction == "missing" and each.title not in judged]
+        if missing:
+            found.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
+        return tuple(warning for warning in found if warning is not None)
 
 
 def _context_row(feature: ContextFeature) -> dict[str, Any]:

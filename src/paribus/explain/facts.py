@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -35,6 +35,35 @@ MIN_GROUP_SIZE = 30
 MIN_EFFECTIVE_SIZE = 8
 
 
+class Distribution(Protocol):
+    """What is known of a feature in a row's context besides its central range; most of it is seldom used."""
+
+    @property
+    def percentiles(self) -> Floats:
+        """The percentiles in ascending order."""
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each row of the reference group, nearest first."""
+
+    @property
+    def has_one_value(self) -> bool:
+        """Whether all percentiles are equal."""
+
+
+@dataclass(frozen=True)
+class KnownDistribution:
+    """A distribution that has been computed."""
+
+    percentiles: Floats
+    weights: Floats
+
+    @property
+    def has_one_value(self) -> bool:
+        """Whether all percentiles are equal."""
+        return bool(self.percentiles[0] == self.percentiles[-1])
+
+
 @dataclass(frozen=True)
 class BehaviorFeature:
     """One behavioral feature: the row's value, and how it compares with the reference group's."""
@@ -50,13 +79,21 @@ class BehaviorFeature:
     """The median in the row's context; NaN if no comparable row has a value."""
     upper: float
     """The 95 % percentile in the row's context; NaN if no comparable row has a value."""
-    percentiles: Floats = field(repr=False)
-    """The distribution of the feature in the row's context, in ascending order and original units."""
-    weights: Floats = field(repr=False)
-    """The weight of each row of the reference group in the distribution, nearest first; they sum to 1."""
+    distribution: Distribution = field(repr=False)
+    """The distribution of the feature in the row's context, in more detail."""
     format: ColumnFormat = field(repr=False)
     verdict: CellVerdict | None = field(default=None, repr=False)
     """How improbable the value is; None if the method does not say."""
+
+    @cached_property
+    def percentiles(self) -> Floats:
+        """The distribution of the feature in the row's context, in ascending order and original units."""
+        return self.distribution.percentiles
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each row of the reference group in the distribution, nearest first; they sum to 1."""
+        return self.distribution.weights
 
     @property
     def title(self) -> str:
@@ -153,7 +190,7 @@ class BehaviorFeature:
     @property
     def has_one_value(self) -> bool:
         """Whether all comparable rows have the same value."""
-        return bool(self.percentiles[0] == self.percentiles[-1])
+        return self.distribution.has_one_value
 
     @property
     def gap_text(self) -> str:

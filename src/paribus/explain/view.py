@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,10 +16,12 @@ from paribus.explain.context import ContextColumn
 from paribus.methods.fitted import Fitted
 from paribus.methods.interface import FittedMethod, RowBatch
 from paribus.tables.column_format import PRESENCE, CodedFormat, ColumnFormat
-from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.row_store import ColumnSummary, RowStore
 from paribus.tables.rows import is_label
 from paribus.tables.table import find_key
+
+# Up to this many scores are compared with those of the fitted rows one by one.
+MAX_COUNTED = 20
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,6 @@ class FittedView:
 
     store: RowStore
     """The fitted rows."""
-    context: list[ContextColumn]
-    """The contextual features."""
     behavior_names: list[str]
     """The names of the behavioral features."""
     behavior_columns: list[str]
@@ -39,16 +40,6 @@ class FittedView:
     """The codes of the categories of each behavioral feature; None if it is numeric."""
     n_values: int
     """The number of behavioral features that are values; the others say that one is missing."""
-    behavior_formats: list[ColumnFormat]
-    """How the values of each behavioral feature are written."""
-    behavior_summaries: list[ColumnSummary]
-    """A summary of the values of each behavioral feature."""
-    scores: Floats = field(repr=False)
-    """The score of each fitted row; NaN for a row without a score."""
-    partial_scores: Floats = field(repr=False)
-    """[fitted row][behavioral feature]: the partial scores."""
-    sorted_scores: Floats = field(repr=False)
-    """The scores that are not missing, in ascending order."""
     reach: Floats = field(repr=False)
     """[row][2]: the distances of the nearest and the farthest reference row, for all fitted rows or a sample."""
     threshold: float
@@ -74,32 +65,19 @@ class FittedView:
     @classmethod
     def of(cls, fitted: Fitted, get_method: Callable[[], FittedMethod], get_n_threads: Callable[[], int]) -> FittedView:
         """The view of a fit. `get_method` is called only when needed, since it may have to restore the method."""
-        table, roles, original = fitted.table, fitted.table.roles, fitted.table.original
-        scores = fitted.scores
-        context = []
-        for feature, (position, codes) in enumerate(zip(roles.contextual, table.encoding.codes, strict=True)):
-            numbers = table.column(feature) if codes is None else None
-            form = ColumnFormat.fit(original, position, numbers)
-            times = table.encoding.times[feature] if table.encoding.times else None
-            context.append(ContextColumn(original.name(position), form, table.context_summary(feature), codes, times))
+        table, roles = fitted.table, fitted.table.roles
         return cls(
             store=table,
-            context=context,
             behavior_names=table.behavior_names,
             behavior_columns=[table.name(position) for position in roles.behavioral],
             behavior_sources=[table.name(roles.behavioral[source]) for source in table.behavior_encoding.sources],
             n_values=len(roles.behavioral),
             behavior_codes=table.behavior_encoding.feature_codes,
-            behavior_formats=_behavior_formats(table),
-            behavior_summaries=[table.behavior_summary(feature) for feature in range(table.n_behavioral)],
-            scores=scores,
-            partial_scores=fitted.judged.partial,
-            sorted_scores=np.sort(scores[~np.isnan(scores)]),
             reach=fitted.reach,
             threshold=fitted.threshold,
             n_reference=fitted.state.n_reference,
             seconds=fitted.seconds,
-            columns_have_names=original.names is not None,
+            columns_have_names=table.names is not None,
             roles_by_name=roles.by_name,
             full_partial_score=fitted.method.full_partial_score,
             full_score=fitted.method.full_score(fitted.state, table.n_behavioral),
@@ -108,6 +86,63 @@ class FittedView:
             _get_method=get_method,
             _get_n_threads=get_n_threads,
         )
+
+    # What follows is computed when it is first needed: a model of many rows is opened to score a few.
+
+    @cached_property
+    def context(self) -> list[ContextColumn]:
+        """The contextual features."""
+        table, found = self._fitted.table, []
+        for feature, (position, codes) in enumerate(zip(table.roles.contextual, table.encoding.codes, strict=True)):
+            times = table.encoding.times[feature] if table.encoding.times else None
+            form, summary = table.column_format(feature), table.context_summary(feature)
+            found.append(ContextColumn(table.name(position), form, summary, codes, times))
+        return found
+
+    @cached_property
+    def behavior_formats(self) -> list[ColumnFormat]:
+        """How the values of each behavioral feature are written."""
+        table, formats = self._fitted.table, []
+        for feature, codes in enumerate(self.behavior_codes):
+            write = table.column_format(table.n_contextual + feature)
+            if codes is not None:
+                write = CodedFormat.of(write.title, PRESENCE if feature >= self.n_values else codes)
+            formats.append(write)
+        return formats
+
+    @cached_property
+    def behavior_summaries(self) -> list[ColumnSummary]:
+        """A summary of the values of each behavioral feature."""
+        return [self.store.behavior_summary(feature) for feature in range(len(self.behavior_names))]
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The score of each fitted row; NaN for a row without a score."""
+        return self._fitted.scores
+
+    @property
+    def partial_scores(self) -> Floats:
+        """[fitted row][behavioral feature]: the partial scores."""
+        return self._fitted.judged.partial
+
+    @cached_property
+    def sorted_scores(self) -> Floats:
+        """The scores that are not missing, in ascending order."""
+        return np.sort(self.scores[~np.isnan(self.scores)])
+
+    def count_around(self, scores: Floats) -> tuple[Positions, Positions, int]:
+        """How many fitted rows score lower than each score, and how many higher; and how many have a score."""
+        is_sorted = "sorted_scores" in self.__dict__
+        if is_sorted or len(scores) > MAX_COUNTED or np.isnan(scores).any():
+            n = len(self.sorted_scores)
+            lower = np.searchsorted(self.sorted_scores, scores, "left")
+            return lower, n - np.searchsorted(self.sorted_scores, scores, "right"), n
+        # Of a few, which takes less time than to sort them all.
+        lower, higher = (
+            np.array([np.count_nonzero(compare(self.scores, score)) for score in scores], dtype=np.int64)
+            for compare in (np.less, np.greater)
+        )
+        return lower, higher, int(np.count_nonzero(~np.isnan(self.scores)))
 
     @property
     def n_threads(self) -> int:
@@ -121,7 +156,7 @@ class FittedView:
 
     def p_values(self, scores: Floats) -> Floats:
         """The probability that an ordinary row scores as high."""
-        return self._fitted.method.p_values(scores, self.scores)
+        return self._fitted.method.p_values(scores, lambda: self.scores)
 
     def compared_with(self, noun: str) -> str:
         """What a row is compared with, in words; the noun is the word for one row."""
@@ -220,20 +255,6 @@ class Origin:
     """The number of rows that were excluded from the fit because they are confirmed anomalies."""
     n_known: int
     """The number of entries about known rows."""
-
-
-def _behavior_formats(table: EncodedTable) -> list[ColumnFormat]:
-    original, encoding = table.original, table.behavior_encoding
-    formats: list[ColumnFormat] = []
-    for feature, (source, codes) in enumerate(zip(encoding.sources, encoding.feature_codes, strict=True)):
-        position = table.roles.behavioral[source]
-        numbers = None if codes is not None else table.column(table.n_contextual + feature)
-        write = ColumnFormat.fit(original, position, numbers)
-        if codes is not None:
-            is_flag = feature >= len(encoding.codes)
-            write = CodedFormat.of(write.title, PRESENCE if is_flag else codes)
-        formats.append(write)
-    return formats
 
 
 class HasView(Protocol):

@@ -95,7 +95,7 @@ class Fitted:
 def with_rows(judged: Judged, rows: Positions, found: Judged) -> Judged:
     """The results of all rows, with those of some of them replaced."""
     changed = {}
-    for name in ("partial", "kinds", "cell_p_values", "cell_p_values_given_all"):
+    for name in ("partial", "kinds", "cell_codes", "cell_codes_given_all"):
         old, new = getattr(judged, name), getattr(found, name)
         if old is not None and new is not None:
             changed[name] = old.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.untrusted import Fields
+from paribus.methods.cell_codes import Codes, decode
 from paribus.methods.density import Density
 from paribus.tables.encoded_table import EncodedTable
 
@@ -45,10 +46,24 @@ class Judged:
     """Partial scores, [row][behavioral feature]; NaN where a value cannot be scored."""
     kinds: npt.NDArray[np.object_] | None = None
     """The most probable kind of anomaly of each row; None if the method has no kinds."""
-    cell_p_values: Floats | None = None
-    """[row][behavioral feature]: the probability of a value at most as dense given the context; None if unknown."""
-    cell_p_values_given_all: Floats | None = None
-    """[row][behavioral feature]: the probability of a value at most as dense given everything else in the row."""
+    cell_codes: Codes | None = None
+    """[row][behavioral feature]: the p-values of values given the context, in two bytes each; None if unknown."""
+    cell_codes_given_all: Codes | None = None
+    """[row][behavioral feature]: the same given everything else in the row."""
+
+    @property
+    def cell_p_values(self) -> Floats | None:
+        """[row][behavioral feature]: the probability of a value at most as dense given the context."""
+        return None if self.cell_codes is None else decode(self.cell_codes)
+
+    @property
+    def cell_p_values_given_all(self) -> Floats | None:
+        """[row][behavioral feature]: the probability of a value at most as dense given everything else in the row."""
+        return None if self.cell_codes_given_all is None else decode(self.cell_codes_given_all)
+
+    def take(self, rows: Positions) -> Judged:
+        """The results for some of the rows."""
+        return Judged(*(None if each is None else each[rows] for each in vars(self).values()))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -111,25 +126,71 @@ class CellVerdict:
 
 
 @dataclass(frozen=True)
-class RowFindings:
-    """All results of a method for one row."""
+class Findings:
+    """All results of a method for some rows: what a sentence needs as arrays, and what few rows need as functions."""
 
     partial_scores: Floats
-    """The partial score of each behavioral feature."""
-    percentiles: Floats
-    """[behavioral feature][quantile]: the distribution of each feature in the row's context."""
+    """[row][behavioral feature]"""
     central: Floats
-    """[behavioral feature][3]: the 5 % percentile, the median, and the 95 % percentile."""
+    """[row][behavioral feature][3]: the 5 % percentile, the median, and the 95 % percentile."""
     neighbors: Positions
-    """The fitted rows that the row is compared with, nearest first."""
+    """[row][neighbor]: the fitted rows that each row is compared with, nearest first; -1 where there are fewer."""
     distances: Floats
-    """The distance of each of these rows."""
+    """[row][neighbor]: the distance of each of these rows."""
     weights: Floats
-    """[behavioral feature][neighbor]: how much each neighbor counts; the weights of a feature sum to 1."""
-    verdicts: tuple[CellVerdict, ...] | None = None
-    """The verdict on each behavioral feature; None if the method has none."""
-    kind: str | None = None
-    """The most probable kind of anomaly, if the method has kinds."""
+    """[row][behavioral feature][neighbor]: how much each neighbor counts; the weights of a feature sum to 1."""
+    percentiles: Callable[[int, int], Floats]
+    """Returns the distribution of a behavioral feature in a row's context, given the row and the feature."""
+    has_one_value: npt.NDArray[np.bool_]
+    """[row][behavioral feature]: whether all percentiles are equal."""
+    kinds: npt.NDArray[np.object_] | None = None
+    """The most probable kind of anomaly of each row, if the method has kinds."""
+    p_values: Floats | None = None
+    """[row][behavioral feature]: as in the verdicts; None if the method has none."""
+    p_values_given_all: Floats | None = None
+    """[row][behavioral feature]: as in the verdicts; None if they have none."""
+    verdict: Callable[[int, int], CellVerdict] | None = None
+    """Returns the verdict on a value, given the row and the feature; None if the method has none."""
+
+    @staticmethod
+    def joined(parts: Sequence[tuple[Positions, Findings]]) -> Findings:
+        """The findings about rows that were found in several parts, each given with the rows that it has."""
+        order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+        own = [(part, place) for rows, part in parts for place in range(len(rows))]
+        own = [own[place] for place in order.tolist()]
+        width = max(part.neighbors.shape[1] for _, part in parts)
+
+        def join(name: str, filler: float | None = None) -> Any:
+            arrays = [getattr(part, name) for _, part in parts]
+            if any(each is None for each in arrays):
+                return None
+            if filler is not None:
+                ends = [(0, 0)] * (arrays[0].ndim - 1)
+                arrays = [np.pad(each, [*ends, (0, width - each.shape[-1])], constant_values=filler) for each in arrays]
+            return np.concatenate(arrays)[order]
+
+        def percentiles(row: int, feature: int) -> Floats:
+            part, place = own[row]
+            return part.percentiles(place, feature)
+
+        def verdict(row: int, feature: int) -> CellVerdict:
+            part, place = own[row]
+            assert part.verdict is not None
+            return part.verdict(place, feature)
+
+        return Findings(
+            join("partial_scores"),
+            join("central"),
+            join("neighbors", -1),
+            join("distances", 0.0),
+            join("weights", 0.0),
+            percentiles,
+            join("has_one_value"),
+            join("kinds"),
+            join("p_values"),
+            join("p_values_given_all"),
+            None if parts[0][1].verdict is None else verdict,
+        )
 
 
 class FittedMethod(Protocol):
@@ -147,8 +208,8 @@ class FittedMethod(Protocol):
     def neighbors(self, rows: RowBatch) -> tuple[Positions, Floats]:
         """The fitted rows that each row is compared with, nearest first, and their distances."""
 
-    def find(self, rows: RowBatch) -> list[RowFindings]:
-        """Everything that an explanation needs to know about each row."""
+    def find(self, rows: RowBatch, judged: Judged | None = None) -> Findings:
+        """Everything that an explanation needs to know about rows; `judged` is what `judge` said, if it is known."""
 
 
 class MethodState(Protocol):
@@ -185,8 +246,11 @@ class Method:
 
     Given the scores of the fitted rows, the parameter `contamination`, and the share of ordinary rows to be flagged.
     """
-    p_values: Callable[[Floats, Floats], Floats]
-    """Returns the probability that an ordinary row scores as high, given scores, and those of the fitted rows."""
+    p_values: Callable[[Floats, Callable[[], Floats]], Floats]
+    """Returns the probability that an ordinary row scores as high.
+
+    Given scores, and a function that returns those of the fitted rows, which not all methods need.
+    """
     compared_with: Callable[[str, int], str]
     """Returns what a row is compared with, in words, given the word for a row and the size of a reference group."""
     full_partial_score: float

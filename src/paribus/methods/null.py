@@ -29,6 +29,12 @@ MIN_GAP = 20.0
 MAX_BEYOND_GAP = 0.05
 # The number of intervals between knots from which the tail is extrapolated.
 N_BEFORE = 4
+# With few rows, the tail is extrapolated from where a large share of them lies. The tails of most columns become
+# heavier from there on: the shape of a generalized Pareto distribution is this multiple of the root of the share of
+# `MIN_ROWS` in all rows, from where it exceeds a minimum. The tail is read off that distribution at these distances, in
+# units of the scale.
+HEAVIER, ENOUGH = 0.6, 0.1
+DISTANCES = np.geomspace(0.5, 64.0, 15)
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,10 @@ class ScoreNull:
     """The growth of scores beyond the last knot for which the probability falls by a factor of e."""
 
     @classmethod
-    def fit(cls, scores: Floats) -> ScoreNull:
+    def fit(cls, scores: Floats, *, is_cautious: bool = False) -> ScoreNull:
         """Learns from the scores of the fitted rows, judged out of sample; missing ones are left out.
+
+        If cautious, a tail that begins early, because there are few rows, is assumed to become heavier.
 
         >>> scores = np.random.default_rng(0).exponential(size=10_000)
         >>> null = ScoreNull.fit(np.append(scores, np.full(500, 60.0)))
@@ -63,7 +71,18 @@ class ScoreNull:
         evidence, knots = -np.log(levels), quantiles(ordinary, levels)
         scale = slope_of_tail(knots, evidence)
         distinct, first = np.unique(knots, return_index=True)
-        return cls(distinct, evidence[first], scale)
+        null = cls(distinct, evidence[first], scale)
+        return null._with_heavier_tail(n) if is_cautious else null
+
+    def _with_heavier_tail(self, n_rows: int) -> ScoreNull:
+        shape = HEAVIER * (np.sqrt(MIN_ROWS / n_rows) - ENOUGH)
+        if shape <= 0:
+            return self
+        return ScoreNull(
+            np.append(self.knots, self.knots[-1] + self.scale * DISTANCES),
+            np.append(self.evidence, self.evidence[-1] + np.log1p(shape * DISTANCES) / shape),
+            float(self.scale * (1.0 + shape * DISTANCES[-1])),
+        )
 
     def __call__(self, scores: Floats) -> Floats:
         """The evidence of scores against being ordinary; NaN where one is missing."""
@@ -72,6 +91,18 @@ class ScoreNull:
         with np.errstate(over="ignore"):
             beyond = self.evidence[-1] + (scores - self.knots[-1]) / self.scale
         return np.asarray(np.where(scores > self.knots[-1], beyond, evidence))
+
+    def scores(self, evidence: Floats) -> Floats:
+        """The inverse: the scores that have this evidence.
+
+        >>> null = ScoreNull.fit(np.random.default_rng(0).exponential(size=1_000))
+        >>> null(null.scores(np.array([0.5, 3.0, 20.0]))).round(9)
+        array([ 0.5,  3. , 20. ])
+        """
+        beyond = self.knots[-1] + (evidence - self.evidence[-1]) * self.scale
+        return np.asarray(
+            np.where(evidence > self.evidence[-1], beyond, np.interp(evidence, self.evidence, self.knots))
+        )
 
 
 def _count_strange(descending: Floats) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from paribus._common.arrays import Floats
@@ -55,6 +57,6 @@ def share_threshold(scores: Floats, share: float) -> float:
     return float(-np.percentile(-scores[~np.isnan(scores)], 100.0 * share))
 
 
-def ranked_p_values(scores: Floats, fitted: Floats) -> Floats:
+def ranked_p_values(scores: Floats, get_fitted: Callable[[], Floats]) -> Floats:
     """The probability that an ordinary row scores as high, by the scores of the fitted rows."""
-    return np.asarray(np.exp(-ScoreNull.fit(fitted)(scores)))
+    return np.asarray(np.exp(-ScoreNull.fit(get_fitted())(scores)))

@@ -38,6 +38,7 @@ from paribus.persistence.columns import (
     unpack_category,
     unpack_times,
 )
+from paribus.persistence.described import pack_described, unpack_described
 from paribus.tables.column import Kind
 from paribus.tables.encoded_table import EncodedTable
 from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
@@ -46,7 +47,7 @@ from paribus.tables.table import Table
 
 FORMAT = "paribus model"
 CELL_P_VALUES = ("cell_p_values", "cell_p_values_given_all")
-VERSION = 3
+VERSION = 4
 WHAT = "a model saved by paribus"
 # The types in which columns of timestamps and durations are stored, by the value of `Table.holds`.
 _TIME_TYPES = {"timestamps": "M8[us]", "durations": "m8[us]"}
@@ -61,6 +62,8 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
     fields, arrays = fitted.method.pack(fitted.state)
     # One kind of NaN, so that a file that is read and saved again is the same.
     arrays |= {"rows": with_quiet_nan(encoded.rows), **_pack_judged(fitted.judged), "reach": fitted.reach}
+    described, summaries = pack_described(encoded)
+    arrays |= summaries
     if encoded.order is not None:
         arrays["order"] = encoded.order
     if len(fitted.excluded):
@@ -93,6 +96,7 @@ def save_model(path: AnyPath, parameters: Mapping[str, Any], fitted: Fitted) -> 
         "missing": encoded.behavior_encoding.missing,
         "method": fitted.method.name,
         **fields,
+        "described": described,
         "threshold": float(fitted.threshold),
         "seconds": float(fitted.seconds),
         "excluded": len(fitted.excluded),
@@ -179,7 +183,8 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
     for place, flags in zip(behavior_encoding.missing, rows.T[len(in_roles) :], strict=True):
         if not np.array_equal(np.isnan(rows[:, len(contextual) + place]), flags == 1.0):
             raise DamagedError("missing is invalid")
-    encoded = EncodedTable(original, roles, encoding, rows, order, columns, behavior_encoding)
+    described = unpack_described(header, arrays, n_rows, is_number)
+    encoded = EncodedTable(original, roles, encoding, rows, order, columns, behavior_encoding, described)
     if order is not None and (order.max() >= n_rows or (order[encoded.places] != np.arange(n_rows)).any()):
         raise DamagedError("order is not a permutation")
     _check_judged(arrays, len(behavioral))
@@ -210,13 +215,16 @@ def _restore(header: Fields, arrays: StoredArrays) -> tuple[dict[str, Any], Fitt
 
 
 def _pack_judged(judged: Judged) -> Arrays:
-    arrays: Arrays = {"partial_scores": judged.partial}
-    if judged.kinds is not None and judged.cell_p_values is not None:
+    partial = with_quiet_nan(judged.partial)
+    with np.errstate(over="ignore"):
+        short = partial.astype(np.float32)
+    # Of methods whose scores have no more digits, all are kept in half the space.
+    arrays: Arrays = {"partial_scores": short if np.array_equal(short, partial, equal_nan=True) else partial}
+    if judged.kinds is not None and judged.cell_codes is not None:
         arrays["kinds"] = np.array([KIND_NAMES.index(kind) for kind in judged.kinds], dtype=np.uint8)
-        # One kind of NaN, so that a file that is read and saved again is the same.
-        arrays["cell_p_values"] = with_quiet_nan(judged.cell_p_values)
-        if judged.cell_p_values_given_all is not None:
-            arrays["cell_p_values_given_all"] = with_quiet_nan(judged.cell_p_values_given_all)
+        arrays["cell_p_values"] = judged.cell_codes
+        if judged.cell_codes_given_all is not None:
+            arrays["cell_p_values_given_all"] = judged.cell_codes_given_all
     return arrays
 
 
@@ -231,15 +239,17 @@ def _check_judged(arrays: StoredArrays, n_columns: int) -> None:
 
 
 def _unpack_judged(arrays: StoredArrays, shape: tuple[int, int], n_columns: int) -> Judged:
-    partial = with_quiet_nan(array_of(arrays, "partial_scores", np.float64, shape))
+    short = "partial_scores" in arrays and arrays["partial_scores"].dtype == np.float32
+    stored = array_of(arrays, "partial_scores", np.float32 if short else np.float64, shape)
+    partial: Floats = np.where(np.isnan(stored), np.nan, stored).astype(np.float64)
     if (partial < 0).any() or np.isnan(partial).all():
         raise DamagedError("the scores are invalid")
     if not arrays.keys() & {"kinds", *CELL_P_VALUES}:
         return Judged(partial)
     kinds = array_of(arrays, "kinds", np.uint8, shape[:1])
     # A single column cannot be conditioned on others.
-    found = [floats_of(arrays, name, shape) for name in CELL_P_VALUES[: min(n_columns, 2)]]
-    if (kinds >= len(KIND_NAMES)).any() or any(((each < 0) | (each > 1)).any() for each in found):
+    found = [array_of(arrays, name, np.uint16, shape) for name in CELL_P_VALUES[: min(n_columns, 2)]]
+    if (kinds >= len(KIND_NAMES)).any():
         raise DamagedError("the verdicts are invalid")
     return Judged(partial, np.array(KIND_NAMES, dtype=object)[kinds], *found)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,7 @@ class ColumnFormat:
     @classmethod
     def fit(cls, table: Table, position: int, numbers: Floats | None) -> ColumnFormat:
         """Determines the format of a column. `numbers` are its values, or None if it holds categories."""
-        return replace(cls._fit_values(table, position, numbers), title=_title(table, position))
+        return replace(cls._fit_values(table, position, numbers), title=column_title(table.names, position))
 
     @classmethod
     def _fit_values(cls, table: Table, position: int, numbers: Floats | None) -> ColumnFormat:
@@ -155,22 +154,33 @@ class ColumnFormat:
         """The same format, with more decimals if two of these numbers would look alike otherwise."""
         if self.kind is not Kind.NUMERIC:
             return self
+        if not self.scientific and self._look_different(sorted(numbers)):
+            return self
         distinct = {number for number in numbers if number == number}
-        if not self.scientific:
-            # Numbers that are farther apart than the last decimal look different: no need to write them.
-            ordered = sorted(distinct)
-            apart = 1.01 * 10.0**-self.decimals
-            if not ordered or (
-                max(-ordered[0], ordered[-1]) < 1e12 * apart
-                and all(high - low > apart for low, high in pairwise(ordered))
-            ):
-                return self
         finer = self
         for _ in range(MAX_EXTRA_DECIMALS):
             if len({finer(number) for number in distinct}) == len(distinct):
                 break
             finer = replace(finer, decimals=finer.decimals + (4 if finer.scientific and finer.decimals == 0 else 1))
         return finer
+
+    @cached_property
+    def _apart(self) -> float:
+        """Numbers that are farther apart look different."""
+        return 1.01 * 10.0**-self.decimals
+
+    def _look_different(self, ordered: Sequence[float]) -> bool:
+        """Whether distinct numbers are surely written differently, which need not be tried; not if one is missing."""
+        apart = self._apart
+        if not ordered or not -1e12 * apart < ordered[0] <= ordered[-1] < 1e12 * apart:
+            return not ordered
+        previous = ordered[0]
+        for number in ordered:
+            # False for a missing number.
+            if not (number - previous > apart or number == previous):
+                return False
+            previous = number
+        return True
 
     def _timestamp(self, microseconds: float) -> str:
         duration = timedelta(microseconds=microseconds)
@@ -216,8 +226,9 @@ class CodedFormat(ColumnFormat):
         return self(value)
 
 
-def _title(table: Table, position: int) -> str:
-    return f"column {position}" if table.names is None else plain(table.names[position]) or "(no name)"
+def column_title(names: list[str] | None, position: int) -> str:
+    """The name of a column in texts: its own on one line, or its position."""
+    return f"column {position}" if names is None else plain(names[position]) or "(no name)"
 
 
 def _category(value: Any, longest: int) -> str:

@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.memory import check_fit
+from paribus.tables.column import Kind
+from paribus.tables.column_format import ColumnFormat, column_title
 from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
 from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.row_hash import Hashes, canonical_order, hash_contents, hash_rows
@@ -21,6 +23,8 @@ from paribus.tables.row_store import ColumnSummary, Rows
 from paribus.tables.table import Columns, Contexts, Table
 from paribus.tables.time_parts import TimePartsOption
 
+# Up to this many times as many columns as are needed, whole rows are taken.
+MAX_ROW_RATIO = 4
 # With missing="auto", a column must have values in at least this share and this number of rows, and lack them in as
 # many.
 MIN_MISSING_SHARE, MIN_MISSING_ROWS = 0.005, 20
@@ -49,6 +53,8 @@ class EncodedTable:
         The names of the columns, or their number if they have none. By default those of the original.
     behavior_encoding : BehaviorEncoding, optional
         What the behavioral features are; by default the behavioral columns, which hold numbers.
+    described : dict, optional
+        By feature of `rows`: its format and its summary, as far as they were computed before.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class EncodedTable:
         order: RowNumbers | None = None,
         columns: list[str] | int | None = None,
         behavior_encoding: BehaviorEncoding | None = None,
+        described: dict[int, tuple[ColumnFormat, ColumnSummary]] | None = None,
     ) -> None:
         if columns is None:
             assert isinstance(original, Table)
@@ -72,6 +79,7 @@ class EncodedTable:
         self.behavior_encoding = behavior_encoding or BehaviorEncoding.numeric(len(roles.behavioral))
         self.rows = rows
         self.order = order
+        self._described = described or {}
 
     @property
     def original(self) -> Table:
@@ -141,7 +149,11 @@ class EncodedTable:
 
     def context(self, rows: Rows) -> Floats:
         """Contextual features of some rows: [row][feature], categories as codes."""
-        return np.ascontiguousarray(self.rows[self._held(rows), : self.n_contextual])
+        held, n = self._held(rows), self.n_contextual
+        if isinstance(held, slice) or MAX_ROW_RATIO * n < self.rows.shape[1]:
+            return np.ascontiguousarray(self.rows[held, :n])
+        # To take whole rows and leave out a part of them is faster.
+        return np.ascontiguousarray(self.rows.take(held, axis=0)[:, :n])
 
     def behavior(self, rows: Rows) -> Floats:
         """Behavioral features of some rows: [row][feature]."""
@@ -153,13 +165,30 @@ class EncodedTable:
 
     def context_summary(self, feature: int) -> ColumnSummary:
         """A summary of one contextual feature."""
-        codes = self.encoding.codes[feature]
-        return ColumnSummary.of(self.column(feature), None if codes is None else len(codes))
+        return self._summary(feature)
 
     def behavior_summary(self, feature: int) -> ColumnSummary:
         """A summary of one behavioral feature."""
-        codes = self.behavior_encoding.feature_codes[feature]
-        return ColumnSummary.of(self.column(self.n_contextual + feature), None if codes is None else len(codes))
+        return self._summary(self.n_contextual + feature)
+
+    def _summary(self, feature: int) -> ColumnSummary:
+        if feature in self._described:
+            return self._described[feature][1]
+        codes = self._codes(feature)
+        return ColumnSummary.of(np.ascontiguousarray(self.rows[:, feature]), None if codes is None else len(codes))
+
+    def _codes(self, feature: int) -> dict[Hashable, int] | None:
+        return [*self.encoding.codes, *self.behavior_encoding.feature_codes][feature]
+
+    def column_format(self, feature: int) -> ColumnFormat:
+        """How the values of a feature are written; the behavioral ones come after the contextual ones."""
+        behavioral = [self.roles.behavioral[source] for source in self.behavior_encoding.sources]
+        position = [*self.roles.contextual, *behavioral][feature]
+        if self._codes(feature) is not None:
+            return ColumnFormat(Kind.CATEGORICAL, title=column_title(self.names, position))
+        if feature in self._described:
+            return replace(self._described[feature][0], title=column_title(self.names, position))
+        return ColumnFormat.fit(self.original, position, self.column(feature))
 
     @cached_property
     def places(self) -> RowNumbers:

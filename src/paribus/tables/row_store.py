@@ -13,6 +13,10 @@ from paribus.tables.table import Table
 
 Rows: TypeAlias = Positions | slice
 
+# More values than this are represented by some of them, which takes less time where a model is opened and is as good
+# for a share of the table.
+MAX_SORTED, N_REPRESENTED = 65_536, 4_097
+
 
 @dataclass(frozen=True)
 class ColumnSummary:
@@ -29,12 +33,18 @@ class ColumnSummary:
     def of(cls, values: Floats, n_categories: int | None = None) -> ColumnSummary:
         """Summarizes a numeric column, or a column of codes if the number of categories is given."""
         missing = np.isnan(values)
-        shares = None
+        n_missing = int(missing.sum())
         if n_categories is not None:
             codes = np.where(missing, n_categories, values).astype(np.int64)
             weights = np.full(len(values), 1.0 / len(values))
             shares = np.asarray(np.bincount(codes, weights, minlength=n_categories + 1), dtype=np.float64)
-        return cls(len(values), int(missing.sum()), np.sort(values[~missing]), shares)
+            counts = np.bincount(codes, minlength=n_categories + 1)[:-1]
+            return cls(len(values), n_missing, np.repeat(np.arange(float(n_categories)), counts), shares)
+        ascending = np.sort(values[~missing])
+        if len(ascending) > MAX_SORTED:
+            # The lowest, the highest and the median are among them.
+            ascending = ascending[np.arange(N_REPRESENTED) * (len(ascending) - 1) // (N_REPRESENTED - 1)]
+        return cls(len(values), n_missing, ascending)
 
     @property
     def has_values(self) -> bool:

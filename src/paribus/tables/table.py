@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import NoneType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -91,7 +92,11 @@ class Table:
 
     def categories(self, position: int) -> list[Hashable]:
         """A column as categories, None where a value is missing."""
-        categories = [None if is_missing(value) else value for value in self._adapter.as_list(position)]
+        values = self._adapter.as_list(position)
+        if set(map(type, values)) <= {str, bool, int, NoneType}:
+            # Nothing else is missing, and nothing cannot be hashed: millions of values need not be asked one by one.
+            return values
+        categories = [None if is_missing(value) else value for value in values]
         for row, value in enumerate(categories):
             if not isinstance(value, Hashable):
                 raise TypeError(

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import weighted_quantiles
 from paribus._core import QcadEngine
-from paribus.methods.interface import Judged, RowBatch, RowFindings
+from paribus.methods.interface import Findings, Judged, RowBatch
 from paribus.methods.qcad.forest_plan import ForestPlan
 from paribus.methods.qcad.state import QcadState
 from paribus.methods.scores import FULL_SCORE
@@ -51,30 +51,27 @@ class QcadModel:
         """The fitted rows that each row is compared with, nearest first, and their distances."""
         return self._engine.neighbors(rows.context, rows.fitted, rows.n_threads, rows.tick)
 
-    def find(self, rows: RowBatch) -> list[RowFindings]:
-        """Everything that an explanation needs to know about each row."""
+    def find(self, rows: RowBatch, judged: Judged | None = None) -> Findings:
+        """Everything that an explanation needs to know about rows; they are judged again, which takes no longer."""
         raw, percentiles, weights, neighbors, distances = self._engine.explain(
             rows.context, rows.behavior, rows.fitted, rows.n_threads, rows.tick
         )
         partial = rescale(raw, self._clip)
         # Without a value in the reference group there is no forest, and all rows get the same weight.
         weights = np.where(np.isnan(weights), 1.0 / weights.shape[2], weights)
-        return [
-            RowFindings(
-                partial[row],
-                percentiles[row],
-                np.array(
-                    [
-                        _central(self._behavior[neighbors[row], feature], weights[row, feature])
-                        for feature in range(partial.shape[1])
-                    ]
-                ),
-                neighbors[row],
-                distances[row],
-                weights[row],
-            )
-            for row in range(len(partial))
+        central = [
+            [_central(self._behavior[near, feature], of_row[feature]) for feature in range(partial.shape[1])]
+            for near, of_row in zip(neighbors, weights, strict=True)
         ]
+        return Findings(
+            partial,
+            np.array(central),
+            neighbors,
+            distances,
+            weights,
+            lambda row, feature: percentiles[row, feature],
+            percentiles[:, :, 0] == percentiles[:, :, -1],
+        )
 
 
 def make_engine(

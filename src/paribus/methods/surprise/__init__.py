@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from paribus._common.arrays import Floats
@@ -34,7 +36,7 @@ def _threshold(scores: Floats, contamination: float | str, false_alarms: float) 
     return float(-np.log10(false_alarms))
 
 
-def _p_values(scores: Floats, fitted: Floats) -> Floats:
+def _p_values(scores: Floats, get_fitted: Callable[[], Floats]) -> Floats:
     # A score is minus the decimal logarithm of this.
     return np.asarray(10.0**-scores)
 

@@ -29,6 +29,9 @@ POWERS = (1.0, 1.3, 1.7, 2.2, 3.0, 4.0)
 FEW_WRONG = 0.001
 # The shares of wrong values that are tried.
 WRONG_SHARES = (0.01, 0.02, 0.04, 0.07, 0.1)
+# The minimum share of truly wrong values among those that would be left out as wrong. Where a forest is too sure of
+# itself, a share of wrong values also makes the values more likely; but those left out are then mostly ordinary.
+MIN_PURITY = 0.3
 # Probabilities that differ by less are equal.
 ROUNDING = 1e-9
 # Tails that differ by a smaller factor are about equal. Forests are no more exact: a row's own category is a little
@@ -147,6 +150,27 @@ class LearnedCategories:
     tail: TailMap
 
 
+@dataclass(frozen=True)
+class FoundShares:
+    """The distributions of some rows over categories."""
+
+    central: Floats
+    """[row][3]: categories have no percentiles."""
+    n: int
+    """The number of intervals between percentiles."""
+    shares: list[CategoryShares]
+    """By row."""
+
+    @property
+    def has_one_value(self) -> npt.NDArray[np.bool_]:
+        """By row: False, without percentiles."""
+        return np.full(len(self.central), False)
+
+    def percentiles(self, row: int) -> Floats:
+        """Not a number: categories have none."""
+        return np.full(self.n + 1, np.nan)
+
+
 class CategoricalColumn:
     """The distribution of a column of categories given other columns.
 
@@ -221,7 +245,7 @@ class CategoricalColumn:
         """Learns everything else, when the forest has been grown. Returns what `fit` does."""
         if self._categories.is_constant:
             return self._nothing_to_learn(growth.asked)
-        self._forest = Forest(kinds, growth.samples, self._target, grown[0].packed)
+        self._forest = Forest(kinds, growth.samples, self._target, self._rows, grown[0].packed)
         return self._calibrate(growth.asked, self._values(), growth.seed)
 
     def _nothing_to_learn(self, asked: Asked) -> tuple[Floats, Floats, None]:
@@ -271,7 +295,7 @@ class CategoricalColumn:
             raise ValueError("a column is constant, or was so far")
         grown = self._grow(table, addition.added, settings, seed, asked.n_threads)
         spliced = splice_forests(packed[0], addition.n_dropped, grown.packed())
-        self._forest = Forest(addition.kinds, addition.samples, self._target, spliced)
+        self._forest = Forest(addition.kinds, addition.samples, self._target, self._rows, spliced)
         return self._calibrate(asked, values, seed)
 
     def _calibrate(self, asked: Asked, values: Floats, seed: int) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
@@ -301,7 +325,7 @@ class CategoricalColumn:
         """Restores fitted parameters and the forest."""
         self._learned = learned
         if not self._categories.is_constant:
-            self._forest = Forest(kinds, samples, self._target, packed[0])
+            self._forest = Forest(kinds, samples, self._target, self._rows, packed[0])
 
     def judge(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
         """The calibrated evidence of values, and their surprise above the usual, in nats; NaN where one is missing."""
@@ -351,6 +375,14 @@ class CategoricalColumn:
         """[row][n + 1]: categories have none."""
         return np.full((len(asked.rows), n + 1), np.nan)
 
+    def judge_and_find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], FoundShares]:
+        """What `judge` and `find` return."""
+        return self.judge(asked, values), self.find(asked, n)
+
+    def find(self, asked: Asked, n: int) -> FoundShares:
+        """The distributions of rows, which have no percentiles."""
+        return FoundShares(np.full((len(asked.rows), 3), np.nan), n, self.shares(asked))
+
     @property
     def counted_forests(self) -> list[tuple[Forest, float]]:
         """The forest, and how much it counts; none for a constant column."""
@@ -377,8 +409,8 @@ class CategoricalColumn:
         if share > 0:
             for rows, classes in self._blocks(asked):
                 own = self._categories.class_of_code[codes[rows]]
-                wrong = share * self._categories.frequencies[own]
-                found[rows] = wrong / (wrong + (1.0 - share) * classes[np.arange(len(own)), own])
+                usual, likelihoods = self._categories.frequencies[own], classes[np.arange(len(own)), own]
+                found[rows] = _belief_in_error(share, usual, likelihoods)
         return np.where(np.isnan(values), 0.0, found)
 
     def _tails_of(self, classes: Floats, codes: npt.NDArray[np.int64]) -> Floats:
@@ -408,7 +440,8 @@ class CategoricalColumn:
         """The strength, the power and the share of wrong values with the maximum likelihood.
 
         A share of wrong values is accepted if it increases the likelihood by more than one additional parameter
-        does by chance (Bayesian information criterion). Where rare categories go with certain contexts, it does not.
+        does by chance (Bayesian information criterion), and if the wrong values can be told from ordinary ones. Where
+        rare categories go with certain contexts, it does not, or they cannot.
         """
         codes = self._rows[asked.fitted, self._column].astype(np.int64)
         own = self._categories.class_of_code[codes]
@@ -422,9 +455,14 @@ class CategoricalColumn:
                     quality = float(np.log((1.0 - share) * likelihoods + share * usual).sum())
                     best[share] = max(before, (quality, strength, power))
         share = max(best, key=lambda each: best[each][0])
-        if best[share][0] - best[FEW_WRONG][0] <= np.log(len(own)) / 2.0:
-            return *best[FEW_WRONG][1:], 0.0
-        return *best[share][1:], share
+        quality, strength, power = best[share]
+        if quality - best[FEW_WRONG][0] > np.log(len(own)) / 2.0:
+            likelihoods = self._of_classes(asked, strength, power)[np.arange(len(own)), own]
+            beliefs = _belief_in_error(share, usual, likelihoods)
+            # Each value is left out with the probability that it is wrong.
+            if np.square(beliefs).sum() >= MIN_PURITY * beliefs.sum():
+                return strength, power, share
+        return *best[FEW_WRONG][1:], 0.0
 
 
 @dataclass(frozen=True)
@@ -461,6 +499,12 @@ class ExpectedTails:
         higher = -np.log(np.maximum(below + shares * (by - below), 1e-300))
         # Beyond the table, evidence is not changed.
         return np.where(below > 0, np.maximum(evidence, higher), evidence)
+
+
+def _belief_in_error(share: float, usual: Floats, likelihoods: Floats) -> Floats:
+    """The probability that values are wrong, from how common they are in the column and how likely in their context."""
+    wrong = share * usual
+    return np.asarray(wrong / (wrong + (1.0 - share) * likelihoods))
 
 
 def _to_power(probabilities: Floats, power: float) -> Floats:

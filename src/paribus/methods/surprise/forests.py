@@ -81,11 +81,10 @@ def time_blocks(moments: Floats) -> Positions | None:
     >>> time_blocks(np.repeat(np.arange(5.0), 200)) is None
     True
     """
-    from scipy.stats import rankdata
-
     known = np.flatnonzero(~np.isnan(moments))
     blocks = np.arange(len(moments)) + N_BLOCKS
-    blocks[known] = (rankdata(moments[known], method="min").astype(np.int64) - 1) * N_BLOCKS // max(len(known), 1)
+    n_earlier = np.searchsorted(np.sort(moments[known]), moments[known])
+    blocks[known] = n_earlier * N_BLOCKS // max(len(known), 1)
     return None if len(np.unique(blocks[known])) < MIN_BLOCKS else blocks
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +16,11 @@ from paribus._core import (
     Forest,
     Samples,
     Target,
+    column_distributions,
     column_evidence,
     column_findings,
     column_quantiles,
+    quantiles_of_atoms,
     second_means,
     splice_forests,
 )
@@ -66,8 +67,18 @@ MAX_DECIMALS = 6
 MIN_USUAL = 0.05
 
 
-DensityOfRow: TypeAlias = Callable[[int], Density]
-"""Returns the distribution of a row, given its place among those that were asked about: most are never drawn."""
+@dataclass(frozen=True)
+class FoundDistributions:
+    """The distributions of some rows. Of most of them, only the central range is ever used."""
+
+    central: Floats
+    """[row][3]: the 5 % percentile, the median, and the 95 % percentile."""
+    has_one_value: npt.NDArray[np.bool_]
+    """By row: whether all percentiles are equal."""
+    percentiles: Callable[[int], Floats]
+    """Returns all percentiles of a row, given its place among those that were asked about."""
+    density: Callable[[int], Density]
+    """Returns the distribution of a row."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +185,7 @@ class ConditionalColumn:
         trend = grown[-1].trend
         self._make_views(trend)
         for view, its in zip(self._views, grown, strict=True):
-            view.open(kinds, growth.samples, its.packed, its.min_deviation)
+            view.open(kinds, growth.samples, self._rows, its.packed, its.min_deviation)
         return *self._learn_from_views(growth.asked, trend, growth.settings.n_pairs), None
 
     def _nothing_to_learn(self, asked: Asked) -> tuple[Floats, Floats, None]:
@@ -262,7 +273,7 @@ class ConditionalColumn:
         for view, older in zip(self._views, packed, strict=True):
             view.grow(table, addition.added, settings, seed, asked.n_threads, None)
             spliced = splice_forests(older, addition.n_dropped, view.forest.packed())
-            view.open(addition.kinds, addition.samples, spliced, 0.0)
+            view.open(addition.kinds, addition.samples, self._rows, spliced, 0.0)
             view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
         evidence, surprises = self._learn(asked, target, known, learned.smoothing, trend, addition.n_pairs)
         return evidence[addition.recent], surprises[addition.recent], None
@@ -285,7 +296,7 @@ class ConditionalColumn:
         self._make_views(learned.trend)
         assert learned.calibration is not None
         for view, forest, min_deviation in zip(self._views, packed, learned.min_deviations, strict=True):
-            view.open(kinds, samples, forest, min_deviation)
+            view.open(kinds, samples, self._rows, forest, min_deviation)
             view.forest.set_second_target(learned.calibration.levels)
 
     @property
@@ -307,36 +318,68 @@ class ConditionalColumn:
         assert learned.calibration is not None
         return _calibrated(learned.calibration, raw, mix(surprises, learned.shares) - learned.usual, around)
 
-    def find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], Floats, DensityOfRow]:
-        """What `judge` and `percentiles` say, and what returns the distribution of a row."""
-        learned, smoothing = self._learned, self._learned.smoothing
+    def judge_and_find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], FoundDistributions]:
+        """What `judge` and `find` return, in less time than both."""
+        smoothing = self._learned.smoothing
         if smoothing is None:
-            one = np.array([self._whole.range[0]])
-            density = Density(one, np.full(1, 1e-300), np.ones(1), support=self._support)
-            return self.judge(asked, values), self.percentiles(asked, n), lambda row: density
-        views = self._smooth_views(asked)
-        raw, surprises, around, quantiles, atoms = column_findings(
-            views,
+            return self.judge(asked, values), self.find(asked, n)
+        raw, surprises, around, central, atoms = column_findings(
+            self._smooth_views(asked),
             smoothing.core,
             asked.rows,
             asked.fitted,
             values,
-            learned.ranges(percentile_shares(n)),
+            self._central_levels(n),
             asked.n_threads,
         )
         surprises = np.vstack([self._whole.surprises(asked, values), surprises.T])
-        centers = [each[1] for each in views]
+        return self._conclude(raw, surprises, around / STEPS_PER_NAT), self._found(asked, n, central, atoms)
 
-        def density_of(row: int) -> Density:
+    def _central_levels(self, n: int) -> Floats:
+        levels = self._learned.ranges(percentile_shares(n))
+        return np.asarray(levels[[5 * n // 100, n // 2, 95 * n // 100]])
+
+    def find(self, asked: Asked, n: int) -> FoundDistributions:
+        """The distributions of rows; `n` is the number of intervals between percentiles."""
+        smoothing, n_rows = self._learned.smoothing, len(asked.rows)
+        if smoothing is None:
+            one = np.array([self._whole.range[0]])
+            of_constant = Density(one, np.full(1, 1e-300), np.ones(1), support=self._support)
+            central, all_equal = np.full((n_rows, 3), one[0]), np.full(n_rows, True)
+            return FoundDistributions(central, all_equal, lambda row: np.full(n + 1, one[0]), lambda row: of_constant)
+        views, levels = self._smooth_views(asked), self._central_levels(n)
+        found = column_distributions(views, smoothing.core, asked.rows, asked.fitted, levels, asked.n_threads)
+        return self._found(asked, n, *found)
+
+    def _found(self, asked: Asked, n: int, central: Floats, atoms: Floats) -> FoundDistributions:
+        """What `find` returns, given the central quantiles and the atoms of each view, [view][row][atom]."""
+        learned, smoothing = self._learned, self._learned.smoothing
+        assert smoothing is not None
+        views, levels = self._smooth_views(asked), learned.ranges(percentile_shares(n))
+
+        def quantiles(rows: Positions, at: Floats) -> Floats:
+            of_rows = [
+                (forest, None if centers is None else centers[rows], share, min_width, min_deviation)
+                for forest, centers, share, min_width, min_deviation in views
+            ]
+            own = np.ascontiguousarray(atoms[:, rows])
+            return self._support.nearest(quantiles_of_atoms(of_rows, smoothing.core, own, at, asked.n_threads))
+
+        def density(row: int) -> Density:
             own = [
                 each[row : row + 1] if center is None else each[row : row + 1] + center[row]
-                for each, center in zip(atoms, centers, strict=True)
+                for each, (_, center, *_) in zip(atoms, views, strict=True)
             ]
             (place,), (width,), weights = self._smooth(own)
             return Density(place, width, weights, smoothing.shape, self._support, learned.ranges)
 
-        judged = self._conclude(raw, surprises, around / STEPS_PER_NAT)
-        return judged, self._support.nearest(quantiles), density_of
+        central = self._support.nearest(central)
+        has_one_value = np.full(len(central), False)
+        narrow = np.flatnonzero(central[:, 0] == central[:, 2])
+        if narrow.size:
+            lowest, highest = quantiles(narrow, levels[[0, n]]).T
+            has_one_value[narrow] = lowest == highest
+        return FoundDistributions(central, has_one_value, lambda row: quantiles(np.array([row]), levels)[0], density)
 
     def percentiles(self, asked: Asked, n: int) -> Floats:
         """[row][n + 1]: from nearly the smallest value to nearly the largest; values that the column can have."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,11 +15,13 @@ from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges, evenly
 from paribus._common.workers import Workers
 from paribus._core import FeatureTable, RowIndex, reference_rows
-from paribus.methods.interface import CategoryShares, CellVerdict, Judged, RowBatch, RowFindings
-from paribus.methods.surprise.categories import CategoricalColumn, Categories
+from paribus.methods.cell_codes import encode
+from paribus.methods.interface import CellVerdict, Findings, Judged, RowBatch
+from paribus.methods.null import ScoreNull
+from paribus.methods.surprise.categories import CategoricalColumn, Categories, FoundShares
 from paribus.methods.surprise.cells import CellEvidence
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
-from paribus.methods.surprise.mixture import ConditionalColumn, DensityOfRow, find_support
+from paribus.methods.surprise.mixture import ConditionalColumn, FoundDistributions, find_support
 from paribus.methods.surprise.renewal import CombinedSamples, check_bins
 from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
@@ -311,6 +312,12 @@ class SurpriseModel:
         """Partial scores, kinds, and the p-value of each cell."""
         return self._judged(self._evidence(rows))
 
+    @property
+    def null(self) -> ScoreNull:
+        """What the log odds of a row are worth: its score, in nats."""
+        assert self._verdict is not None
+        return self._verdict.null
+
     def _evidence(self, rows: RowBatch) -> CellEvidence:
         asked = self._asked(rows)
         n_rows = len(rows.context)
@@ -359,8 +366,11 @@ class SurpriseModel:
         """The results for cells, in the order of `rows`."""
         assert self._verdict is not None
         said = self._verdict.judge(cells)
-        given_all = np.exp(-cells.given_all[rows]) if self._given_all else None
-        return Judged(said.parts[rows], said.kinds[rows], np.exp(-cells.given_context[rows]), given_all)
+        given_context, given_all = (
+            np.concatenate([encode(getattr(block, name)) for block in cells.blocks()])[rows]
+            for name in ("given_context", "given_all")
+        )
+        return Judged(said.parts[rows], said.kinds[rows], given_context, given_all if self._given_all else None)
 
     def _asked(self, rows: RowBatch) -> Asked:
         context = self._table.encoding.expand(rows.context)
@@ -468,79 +478,76 @@ class SurpriseModel:
         last = np.maximum((positions >= 0).sum(axis=1), 1) - 1
         return np.column_stack([distances[:, 0], distances[np.arange(len(some)), last]])
 
-    def find(self, rows: RowBatch) -> list[RowFindings]:
-        """All results for each row."""
+    def find(self, rows: RowBatch, judged: Judged | None = None) -> Findings:
+        """All results for rows."""
         asked = self._asked(rows)
+        columns: list[FoundDistributions | FoundShares] = []
+        if judged is None:
+            judged = self._judge_and_find(asked, rows.behavior, columns)
+        else:
+            columns.extend(column.find(asked, N_QUANTILES) for column in self._given_context)
+        central = np.stack([each.central for each in columns], axis=1)
+        has_one_value = np.stack([each.has_one_value for each in columns], axis=1)
+        alone, together = judged.cell_p_values, judged.cell_p_values_given_all
+        assert alone is not None
+        of_cells = alone.ravel().tolist()
+        of_cells_together = [None] * len(of_cells) if together is None else together.ravel().tolist()
+        usual_given_all = self._usual_given_all(asked, together)
+        positions, distances, weights = self._groups(asked)
+
+        def verdict(row: int, feature: int) -> CellVerdict:
+            found, cell = columns[feature], row * self._n_behavioral + feature
+            return CellVerdict(
+                of_cells[cell],
+                of_cells_together[cell],
+                None if isinstance(found, FoundShares) else partial(found.density, row),
+                usual_given_all.get((row, feature)),
+                found.shares[row] if isinstance(found, FoundShares) else None,
+            )
+
+        return Findings(
+            judged.partial,
+            central,
+            self._table.given(positions),
+            distances,
+            weights,
+            lambda row, feature: columns[feature].percentiles(row),
+            has_one_value,
+            judged.kinds,
+            alone,
+            together,
+            verdict,
+        )
+
+    def _judge_and_find(
+        self, asked: Asked, behavior: Floats, columns: list[FoundDistributions | FoundShares]
+    ) -> Judged:
+        """What `judge` returns; the distributions given the context are appended to `columns`."""
         shape = (len(asked.rows), len(self._columns))
         evidence, surprises = np.empty(shape), np.empty(shape)
-        densities: list[DensityOfRow | None] = []
-        shares: list[list[CategoryShares] | None] = []
-        percentiles = np.empty((len(asked.rows), self._n_behavioral, N_QUANTILES + 1))
         for place, column in enumerate(self._columns):
-            feature = place % self._n_behavioral
-            values = np.ascontiguousarray(rows.behavior[:, feature])
-            if place < self._n_behavioral and isinstance(column, ConditionalColumn):
-                found, percentiles[:, feature], density_of = column.find(asked, values, N_QUANTILES)
-                densities.append(density_of)
-                shares.append(None)
+            values = np.ascontiguousarray(behavior[:, place % self._n_behavioral])
+            if place < self._n_behavioral:
+                judged, found = column.judge_and_find(asked, values, N_QUANTILES)
+                columns.append(found)
             else:
-                found = column.judge(asked, values)
-                if isinstance(column, CategoricalColumn) and place < self._n_behavioral:
-                    percentiles[:, feature] = column.percentiles(asked, N_QUANTILES)
-                    densities.append(None)
-                    shares.append(column.shares(asked))
-            evidence[:, place], surprises[:, place] = found
-        judged = self._judged(self._cells(evidence, surprises, self._gross(rows.behavior)))
-        usual_given_all = self._usual_given_all(asked, judged)
-        assert judged.cell_p_values is not None
-        assert judged.kinds is not None
-        positions, distances, weights = self._groups(asked)
-        neighbors = self._table.given(positions)
-        counts = (positions >= 0).sum(axis=1).tolist()
-        central = percentiles[:, :, [5, 50, 95]]
-        alone, kinds = judged.cell_p_values.tolist(), judged.kinds.tolist()
-        given_all = judged.cell_p_values_given_all
-        nothing: list[float | None] = [None] * self._n_behavioral
-        together = itertools.repeat(nothing) if given_all is None else given_all.tolist()
-        findings = []
-        for row, (n, of_row, of_row_together) in enumerate(zip(counts, alone, together, strict=False)):
-            verdicts = tuple(
-                CellVerdict(
-                    of_row[feature],
-                    of_row_together[feature],
-                    None if each is None else partial(each, row),
-                    usual_given_all.get((row, feature)),
-                    None if of_categories is None else of_categories[row],
-                )
-                for feature, (each, of_categories) in enumerate(zip(densities, shares, strict=True))
-            )
-            findings.append(
-                RowFindings(
-                    judged.partial[row],
-                    percentiles[row],
-                    central[row],
-                    neighbors[row, :n],
-                    distances[row, :n],
-                    weights[row, :, :n],
-                    verdicts,
-                    kinds[row],
-                )
-            )
-        return findings
+                judged = column.judge(asked, values)
+            evidence[:, place], surprises[:, place] = judged
+        return self._judged(self._cells(evidence, surprises, self._gross(behavior)))
 
-    def _usual_given_all(self, asked: Asked, judged: Judged) -> dict[tuple[int, int], tuple[float, float]]:
+    def _usual_given_all(self, asked: Asked, p_values: Floats | None) -> dict[tuple[int, int], tuple[float, float]]:
         """By row and feature: the 90 % range given all others, of values that are odd given these."""
-        if judged.cell_p_values_given_all is None:
+        if p_values is None:
             return {}
         found = {}
         for feature, column in enumerate(self._given_all):
             if isinstance(column, CategoricalColumn):
                 continue
-            odd = np.flatnonzero(judged.cell_p_values_given_all[:, feature] <= MAX_P_GIVEN_ALL)
+            odd = np.flatnonzero(p_values[:, feature] <= MAX_P_GIVEN_ALL)
             if odd.size == 0:
                 continue
-            percentiles = column.percentiles(asked.take(odd), N_QUANTILES)
-            for row, (low, high) in zip(odd.tolist(), percentiles[:, [5, 95]].tolist(), strict=True):
+            central = column.find(asked.take(odd), N_QUANTILES).central
+            for row, (low, _, high) in zip(odd.tolist(), central.tolist(), strict=True):
                 found[row, feature] = low, high
         return found
 

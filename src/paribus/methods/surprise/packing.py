@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from paribus._core import Samples
 from paribus.methods.density import ColumnSupport
 from paribus.methods.interface import Arrays
 from paribus.methods.surprise.calibration import CellCalibration, TailMap
@@ -64,11 +65,12 @@ def _pack_forests(state: SurpriseState) -> Arrays:
         if len(bins):
             arrays[f"bins_{feature}"] = bins
     for place, (rows, ends) in enumerate(forests.samples):
-        arrays |= {f"sample_rows_{place}": rows, f"sample_ends_{place}": ends}
+        arrays |= {f"sample_gaps_{place}": Samples.pack(rows, ends), f"sample_ends_{place}": ends}
     for place, (learned, packed) in enumerate(zip(state.learned, forests.packed, strict=True)):
         if isinstance(learned, Learned) and learned.trend is not None:
             leverage = learned.trend.leverage
-            arrays |= {f"leverage_rows_{place}": leverage.rows, f"leverage_{place}": leverage.divisors}
+            gaps = Samples.pack(leverage.rows, np.array([len(leverage.rows)], dtype=np.uint32))
+            arrays |= {f"leverage_gaps_{place}": gaps, f"leverage_{place}": leverage.divisors}
         if isinstance(learned, Learned) and learned.calibration is not None:
             arrays[f"levels_{place}"] = learned.calibration.levels
         for view, each in enumerate(packed):

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges
-from paribus.methods.interface import KIND_NAMES, Judged, RowBatch, RowFindings
+from paribus.methods.cell_codes import MISSING
+from paribus.methods.interface import KIND_NAMES, Findings, Judged, RowBatch
 from paribus.methods.surprise.model import N_QUANTILES, SurpriseModel
 from paribus.methods.surprise.state import SurpriseSettings
 from paribus.tables.encoded_table import EncodedTable
@@ -57,17 +58,17 @@ class PastModel:
         """Partial scores, kinds, and the p-value of each cell; NaN for rows without a past."""
         n_rows, n_features = rows.behavior.shape
         partial = np.full((n_rows, n_features), np.nan)
-        cells = np.full((n_rows, n_features), np.nan)
-        given_all = np.full((n_rows, n_features), np.nan) if n_features > 1 else None
+        cells = np.full((n_rows, n_features), MISSING, dtype=np.uint16)
+        given_all = cells.copy() if n_features > 1 else None
         kinds = np.full(n_rows, KIND_NAMES[0], dtype=object)
         n_done = 0
         for some, model, _, batch in self._by_model(rows):
             judged = model.judge(batch)
             assert judged.kinds is not None
-            assert judged.cell_p_values is not None
-            partial[some], kinds[some], cells[some] = judged.partial, judged.kinds, judged.cell_p_values
-            if given_all is not None and judged.cell_p_values_given_all is not None:
-                given_all[some] = judged.cell_p_values_given_all
+            assert judged.cell_codes is not None
+            partial[some], kinds[some], cells[some] = judged.partial, judged.kinds, judged.cell_codes
+            if given_all is not None and judged.cell_codes_given_all is not None:
+                given_all[some] = judged.cell_codes_given_all
             n_done += len(some)
             if rows.tick is not None:
                 rows.tick(n_done)
@@ -91,17 +92,18 @@ class PastModel:
             distances[some, : near.shape[1]] = near
         return places, distances
 
-    def find(self, rows: RowBatch) -> list[RowFindings]:
-        """All results for each row. Raises a ValueError if a row has no past."""
-        findings: dict[int, RowFindings] = {}
+    def find(self, rows: RowBatch, judged: Judged | None = None) -> Findings:
+        """All results for rows. Raises a ValueError if a row has no past."""
+        parts = []
         for some, model, positions, batch in self._by_model(rows):
-            for row, each in zip(some.tolist(), model.find(batch), strict=True):
-                findings[row] = replace(each, neighbors=positions[each.neighbors])
-        if len(findings) < len(rows.context):
+            found = model.find(batch, None if judged is None else judged.take(some))
+            neighbors = np.where(found.neighbors >= 0, positions[found.neighbors], -1)
+            parts.append((some, replace(found, neighbors=neighbors)))
+        if sum(len(some) for some, _ in parts) < len(rows.context):
             raise ValueError(
                 "a row has no past to be judged by: it is among the first in time, or its timestamp is missing"
             )
-        return [findings[row] for row in range(len(rows.context))]
+        return Findings.joined(parts)
 
     def _by_model(self, rows: RowBatch) -> Iterator[tuple[Positions, SurpriseModel, Positions, RowBatch]]:
         """Rows by the model that judges them, that model, the positions of its rows, and the rows as a batch for it."""

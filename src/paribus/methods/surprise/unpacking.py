@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus._common.untrusted import DamagedError, Fields, array_of, is_finite, is_whole
+from paribus._core import Samples
 from paribus.methods.density import ColumnShape, ColumnSupport, RangeMap
 from paribus.methods.interface import StoredArrays
 from paribus.methods.null import ScoreNull
@@ -89,14 +90,22 @@ def _unpack_forests(header: Fields, arrays: StoredArrays, table: EncodedTable, n
     sample_of = header.get("samples", lambda value: isinstance(value, list) and len(value) == len(n_views))
     if not all(is_whole(each) and 0 <= each < len(n_views) for each in sample_of):
         raise DamagedError("samples is invalid")
-    samples = [
-        (_list_of(arrays, f"sample_rows_{place}", np.uint32), _list_of(arrays, f"sample_ends_{place}", np.uint32))
-        for place in range(max(sample_of) + 1)
-    ]
+    samples = []
+    for place in range(max(sample_of) + 1):
+        ends = _list_of(arrays, f"sample_ends_{place}", np.uint32)
+        samples.append((_unpack_rows(arrays, f"sample_gaps_{place}", ends), ends))
     packed = [
         [_list_of(arrays, f"{FOREST}{place}_{view}", np.uint8) for view in range(n)] for place, n in enumerate(n_views)
     ]
     return StoredForests(array_of(arrays, "index", np.uint32, (table.n_rows,)), bins, samples, sample_of, packed)
+
+
+def _unpack_rows(arrays: StoredArrays, name: str, ends: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Lists of rows, from the differences between them."""
+    try:
+        return Samples.unpack(_list_of(arrays, name, np.uint8), ends)
+    except ValueError:
+        raise DamagedError(f"{name} is invalid") from None
 
 
 def _list_of(arrays: StoredArrays, name: str, dtype: Any) -> npt.NDArray[Any]:
@@ -174,8 +183,8 @@ def _unpack_learned(
     trend = None
     if stored is not None:
         low, high = _numbers(part, "distances", 2, 2)
-        rows = _list_of(arrays, f"leverage_rows_{place}", np.uint32)
-        divisors = array_of(arrays, f"leverage_{place}", np.float64, rows.shape)
+        divisors = _list_of(arrays, f"leverage_{place}", np.float64)
+        rows = _unpack_rows(arrays, f"leverage_gaps_{place}", np.array([len(divisors)], dtype=np.uint32))
         if low > high or not ((divisors > 0) & (divisors <= 2)).all():
             raise DamagedError("leverage is invalid")
         line = _unpack_trend(Fields(stored), categorical)

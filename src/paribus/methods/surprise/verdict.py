@@ -11,7 +11,7 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats
 from paribus.methods.interface import KIND_NAMES
 from paribus.methods.null import ScoreNull
-from paribus.methods.surprise.calibration import TailMap
+from paribus.methods.surprise.calibration import MIN_FAR_ROWS, TailMap
 from paribus.methods.surprise.cells import CellEvidence
 from paribus.methods.surprise.contamination import fit_contaminated
 
@@ -32,6 +32,8 @@ MIN_RATE, MAX_RATE = 0.03, 0.6
 # Tails are fitted down to this probability, since those of skewed or heavy-tailed columns are heavy: the tail of
 # surprises, and that of their mean with the evidence.
 FAR, FAR_OF_MEAN = 0.02, 0.05
+# The highest of these probabilities: beyond it, the tail is not far from where it begins.
+MAX_FAR = 0.07
 # Sums have longer tails where rows are hard to predict in several columns at once, by at most this factor.
 FAR_OF_SUM, MAX_GROWTH = 0.01, 1.25
 # The limit of the evidence of one value, in multiples of the logarithm of the number of rows.
@@ -72,7 +74,10 @@ class Judgement:
     """The verdicts on some rows."""
 
     parts: Floats
-    """[row][behavioral feature]: what each contributes to the score, which is their sum; NaN where missing."""
+    """[row][behavioral feature]: what each contributes to the score, which is their sum; NaN where missing.
+
+    They are rounded to numbers of 32 bits.
+    """
     kinds: npt.NDArray[np.object_]
     """The most probable kind of each row, if it is strange at all."""
 
@@ -139,7 +144,8 @@ class Verdict:
             if null is not None:
                 return replace(learned, null=null)
         learned = cls._learn(cells.take(some), value_maps, limit, follows_tail=True)
-        return replace(learned, null=ScoreNull.fit(learned.log_odds(cells)[has_values]))
+        # Several features outvote each other; a single one has nothing but its own tail.
+        return replace(learned, null=ScoreNull.fit(learned.log_odds(cells)[has_values], is_cautious=n_features == 1))
 
     @classmethod
     def _learn(
@@ -155,7 +161,9 @@ class Verdict:
                 fills[name] = np.nan_to_num(np.nanmedian(values, axis=0))
             sums = _total(values, fills[name])
             if not value_maps:
-                sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=FAR)
+                # In a short table, from as few rows as can tell.
+                far = max(FAR, min((MIN_FAR_ROWS + 0.5) / len(sums), MAX_FAR))
+                sum_maps[name] = TailMap.fit(sums, 2.0 * limit, body=0.3, far=far)
             elif follows_tail:
                 sum_maps[name] = TailMap.fit(sums, 2.0 * limit, far=FAR_OF_SUM, max_growth=MAX_GROWTH)
             else:
@@ -186,7 +194,9 @@ class Verdict:
         for kind, belief, evidence, rate in zip(self._kinds, beliefs, found, self.rates, strict=True):
             shares += belief[:, None] * _cell_shares(kind, cells, evidence, rate)
         missing = np.isnan(cells.given_context)
-        return Judgement(np.where(missing, np.nan, scores[:, None] * shares), _name_kinds(self, cells))
+        parts = np.where(missing, np.nan, scores[:, None] * shares)
+        # Seven digits are more than a score is worth, and take half the space in a model file.
+        return Judgement(parts.astype(np.float32).astype(np.float64), _name_kinds(self, cells))
 
     def _weigh(self, cells: CellEvidence) -> tuple[Floats, Floats, list[Evidence]]:
         """The log odds against being ordinary, the share of each kind in them, and the evidence of each kind."""

@@ -236,9 +236,9 @@ class ForestView:
             tick,
         )
 
-    def open(self, kinds: FeatureKinds, samples: Samples, packed: Bytes, min_deviation: float) -> None:
-        """Restores a forest."""
-        self.forest = Forest(kinds, samples, self._target, packed)
+    def open(self, kinds: FeatureKinds, samples: Samples, rows: Floats, packed: Bytes, min_deviation: float) -> None:
+        """Restores a forest, over the rows of a table."""
+        self.forest = Forest(kinds, samples, self._target, rows, packed)
         self.min_deviation = min_deviation
 
     def measure(self, asked: Asked) -> None:
