@@ -92,7 +92,7 @@ web:  ## rebuild the explorer's page from web/ (needs Node.js; what it makes is 
 bench: $(VENV)/.installed-bench  ## measure speed, side by side with other libraries
 	$(BIN)/python benchmarks/speed.py $(BENCH_ARGS)
 
-calibration: $(VENV)/.installed-bench  ## check that stated probabilities hold (15 minutes; BENCH_ARGS=--quick for one)
+calibration: $(VENV)/.installed-bench  ## check that stated probabilities hold (20 minutes; BENCH_ARGS=--quick for one)
 	$(BIN)/python benchmarks/calibration.py $(BENCH_ARGS)
 
 experiments: $(VENV)/.installed-experiments  ## run all experiments (six hours; resumes where it stopped)

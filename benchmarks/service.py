@@ -128,6 +128,7 @@ def measure(name: str, pid: int, port: int, n_clients: int, n_requests: int, siz
         "rows_sent_per_second": sent / seconds,
         "rows_per_second": n_rows / seconds,
         "rows_per_processor_second": n_rows / used if used else None,
+        "cores": used / seconds,
         "p50_ms": 1e3 * float(np.quantile(waits, 0.5)),
         "p99_ms": 1e3 * float(np.quantile(waits, 0.99)),
         "memory_mb": peak_memory(pid),
@@ -138,7 +139,15 @@ def measure(name: str, pid: int, port: int, n_clients: int, n_requests: int, siz
 
 def page_part(results: dict[str, Any]) -> list[str]:
     """The table of the page."""
-    names = ["load", "rows sent per s", "scored per s", "per s of its processor time", "p50, ms", "p99, ms"]
+    names = [
+        "load",
+        "rows sent per s",
+        "scored per s",
+        "per s of its processor time",
+        "cores it had",
+        "p50, ms",
+        "p99, ms",
+    ]
     lines = header([*names, "200", "429", "lost", "memory, MB"])
     for each in results["loads"]:
         lost = each["requests"] - each["answered"]
@@ -149,6 +158,7 @@ def page_part(results: dict[str, Any]) -> list[str]:
                     f"{each['rows_sent_per_second']:,.0f}",
                     f"{each['rows_per_second']:,.0f}",
                     f"{each['rows_per_processor_second'] or 0:,.0f}",
+                    f"{each['cores']:.2f}" if "cores" in each else "",
                     f"{each['p50_ms']:,.0f}",
                     f"{each['p99_ms']:,.0f}",
                     f"{each['statuses'].get('200', 0):,}",
