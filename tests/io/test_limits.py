@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from paribus import QCAD, ConditionalSurprise
-from paribus._common import memory
+from paribus._common import control_groups, memory
 from paribus.io.reading import Limits, TextOptions, Wanted, open_stream, parse_limits, read
 from tests.support.running import ROLES, invoke, write_table
 
@@ -165,8 +165,8 @@ def test_the_limits_of_process_and_container_count(tmp_path: Path, monkeypatch: 
         folder = tmp_path / own
         folder.mkdir(parents=True)
         (folder / (file or "memory.limit_in_bytes")).write_text("123456789\n")
-        monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "groups")
-        monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path)
+        monkeypatch.setattr(control_groups, "OWN_GROUPS", tmp_path / "groups")
+        monkeypatch.setattr(control_groups, "CONTROL_GROUPS", tmp_path)
         assert memory.memory_limit() == 123_456_789
     (tmp_path / "groups").write_text("0::/\n")
     (tmp_path / "memory.max").write_text("max\n")

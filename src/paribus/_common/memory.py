@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
-CONTROL_GROUPS = Path("/sys/fs/cgroup")
-OWN_GROUPS = Path("/proc/self/cgroup")
+from paribus._common import control_groups
 
 # The memory of a fit, in bytes: of Python and its libraries, of each value, and of the forests of each column, which
 # grow with the rows up to the size of their samples.
@@ -66,7 +64,9 @@ def size_in_words(n_bytes: float) -> str:
 def _limits() -> Iterator[int]:
     with suppress(ValueError, OSError, AttributeError):
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    yield from _limits_of_container()
+    for words in control_groups.settings("memory", "memory.max", "memory.limit_in_bytes"):
+        # "max", and in the older version a number close to the largest one, mean that there is no limit.
+        yield from (int(word) for word in words if word.isdecimal() and 0 < int(word) < 2**60)
     try:
         import resource
     except ModuleNotFoundError:
@@ -75,30 +75,3 @@ def _limits() -> Iterator[int]:
         limit, _ = resource.getrlimit(kind)
         if limit != resource.RLIM_INFINITY:
             yield limit
-
-
-def _limits_of_container() -> Iterator[int]:
-    """The limits of the control groups that this process is in, of both versions of Linux's interface."""
-    try:
-        lines = OWN_GROUPS.read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, kinds, place = line.split(":", 2)
-        if kinds == "":
-            root, name = CONTROL_GROUPS, "memory.max"
-        elif "memory" in kinds.split(","):
-            root, name = CONTROL_GROUPS / "memory", "memory.limit_in_bytes"
-        else:
-            continue
-        own = root / place.lstrip("/")
-        # A container may see only its own part of the tree, as the root of it.
-        for folder in {own, *own.parents, root}:
-            if folder == root or root in folder.parents:
-                try:
-                    text = (folder / name).read_text().strip()
-                except OSError:
-                    continue
-                # "max", and in the older version a number close to the largest one, mean that there is no limit.
-                if text.isdecimal() and 0 < int(text) < 2**60:
-                    yield int(text)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Iterator
+
+from paribus._common import control_groups
 from paribus._common.validation import check_n_jobs
 
 # Each thread has scratch memory of its own.
@@ -15,7 +20,27 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     check_n_jobs(n_jobs)
     if n_jobs > 0:
         return min(int(n_jobs), MAX_THREADS)
-    # Takes a while to import.
-    from joblib import cpu_count
+    return max(1, available_cores() + 1 + int(n_jobs))
 
-    return max(1, int(cpu_count()) + 1 + int(n_jobs))
+
+def available_cores() -> int:
+    """The number of cores that this process may use, as joblib counts them.
+
+    A tenth of the time of a short command would be the import of joblib.
+    """
+    return max(1, min(_limits()))
+
+
+def _limits() -> Iterator[int]:
+    yield os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        yield len(os.sched_getaffinity(0))
+    for words in control_groups.settings("cpu", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"):
+        # "max", and in the older version a negative number, mean that there is no limit.
+        if len(words) == 2 and all(word.isdecimal() and int(word) > 0 for word in words):
+            quota, period = map(int, words)
+            yield math.ceil(quota / period)
+    # Who limits joblib limits its users, too.
+    asked = os.environ.get("LOKY_MAX_CPU_COUNT", "")
+    if asked.isdecimal():
+        yield int(asked)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus._common.text import counted, plain
-from paribus.advice.suggestion import Advice
 from paribus.cli.messages import as_typed, file_as_typed, one_line
 from paribus.cli.options import Source
 from paribus.cli.printing import print_table
@@ -21,6 +20,9 @@ from paribus.output.console import print_words
 from paribus.tables.column import Kind, is_missing
 from paribus.tables.column_format import ColumnFormat
 from paribus.tables.table import Table
+
+if TYPE_CHECKING:
+    from paribus.advice.suggestion import Advice
 
 N_EXAMPLES = 3
 MAX_NAME_LENGTH = 200  # characters

@@ -161,7 +161,7 @@ class ReportingDetector(TeachingDetector):
         ...     names, results = RowNames(Table(cities.table), "City"), detector.results()
         ...     detector.write_report(f"{folder}/cities.html", detector.explain_all(3), results=results, names=names)
         """
-        from paribus.output.report import make_page
+        from paribus.output.report.page import make_page
 
         if not explanations:
             raise ValueError("no row has a score, so there is nothing to report")

@@ -14,10 +14,10 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 from threadpoolctl import threadpool_limits
 
 from paribus import baselines, datasets
+from paribus._common.threads import available_cores
 from paribus._core import kernel
 from paribus.baselines.pooled import Pooled
 from paribus.datasets import Dataset, Summary, catalog
@@ -354,7 +354,7 @@ def used_versions(*more: str) -> dict[str, str]:
 
 def used_machine() -> dict[str, Any]:
     """The properties of the machine that durations depend on."""
-    return {"cores": int(cpu_count()), "kernel": kernel(), "processor": platform.machine()}
+    return {"cores": available_cores(), "kernel": kernel(), "processor": platform.machine()}
 
 
 def _sets(names: list[str]) -> list[Summary]:

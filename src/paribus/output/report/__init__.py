@@ -4,7 +4,3 @@
 templates. The page is self-contained: it needs neither a network nor other files. All text from the table is escaped,
 and the page's content security policy allows only its own script.
 """
-
-from paribus.output.report.page import make_page
-
-__all__ = ["make_page"]
