@@ -407,6 +407,18 @@ def test_a_trend_ignores_gross_errors_and_gaps() -> None:
     assert np.isfinite(trend.predict(np.array([[np.nan, np.nan]]))).all()
 
 
+def test_a_few_wrong_signs_do_not_choose_the_scale() -> None:
+    """Tests that -999 in a skewed column of positive numbers is on top, also if it is there more than once."""
+    random = np.random.default_rng(0)
+    place = random.uniform(size=900)
+    amount, other = np.exp(6 + 3 * place + random.normal(0, 0.6, 900)), random.normal(size=900)
+    wrong = random.choice(900, 3, replace=False)
+    amount[wrong] = -999.0
+    table = {"place": place, "amount": amount, "other": other}
+    detector = ConditionalSurprise(["place"], ["amount", "other"]).fit(table)
+    assert set(np.argsort(-detector.anomaly_scores_)[:3].tolist()) == set(wrong.tolist())
+
+
 def test_progress_is_told_along_the_way() -> None:
     """Tests that a fit says more than once per forest how far it is, and never goes back."""
     seen: list[tuple[int, int]] = []

@@ -350,6 +350,11 @@ def test_a_row_that_is_rarer_than_its_value_says_so() -> None:
         "rows is this unusual"
     )
     assert "only about 1 in 17 is this far off" in statement(Found([common], [CONTEXT_FEATURE], "value", 0.02, False))
+    # What is stated is how rare it is given the context, not given the other values.
+    together = made_feature("x", 3.5, (1.0, 3.0), p_value=0.06, given_all=1e-4)
+    said = statement(Found([together], [CONTEXT_FEATURE], "value", 1e-3, True))
+    assert "1 in 17" not in said
+    assert said.endswith("Overall, only about 1 in 1,000 comparable rows is this unusual")
 
 
 def test_one_value_alone_does_not_go_with_the_others() -> None:

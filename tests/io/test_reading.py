@@ -224,8 +224,10 @@ def test_text_among_numbers_is_found(tmp_path: Path) -> None:
         read_bytes(tmp_path, data, choose=lambda names: Wanted(numbers=frozenset({"n"})))
     with pytest.raises(ValueError, match=r"line 2: column 'x' has 'inf' where a number should be"):
         read_bytes(tmp_path, "n,x\na,inf\nb,1\nc,2\n", choose=strict)
-    # The column is text by default, and numeric if the text is named as a missing value.
-    assert read_bytes(tmp_path, data).columns["x"].tolist() == ["1", "2", "3", "oops"]
+    # The column is text by default, with a note, and numeric if the text is named as a missing value.
+    notes: list[str] = []
+    assert read_bytes(tmp_path, data, note=notes.append).columns["x"].tolist() == ["1", "2", "3", "oops"]
+    assert "line 6: column 'x' has 'oops' where a number should be, so it is read as text: fix it, or" in notes[0]
     there = read_bytes(tmp_path, data, choose=strict, text=TextOptions(missing=frozenset({"oops"})))
     assert plain(there)["x"] == [1.0, 2.0, 3.0, None]
 

@@ -67,6 +67,9 @@ def test_numbers_with_signs(tmp_path: Path, values: list[str], expected: list[fl
         (["2020/01/31", "2020/1/2"], {}, ["2020-01-31", "2020-01-02"]),
         (["1/31/20", "12/31/99"], {}, ["2020-01-31", "1999-12-31"]),
         (["1/2/2020", ""], {"date_order": "mdy"}, ["2020-01-02", "NaT"]),
+        (["Jan 1 2000", "Sept. 30, 2001", "Fri, May 5 2006"], {}, ["2000-01-01", "2001-09-30", "2006-05-05"]),
+        (["01-JAN-2000", "1 February 99", "2.Mar.2001 14:30"], {}, ["2000-01-01", "1999-02-01", "2001-03-02T14:30"]),
+        (["2000-Jan-31", "2001 Dec 1"], {}, ["2000-01-31", "2001-12-01"]),
     ],
 )
 def test_dates(tmp_path: Path, values: list[str], options: dict[str, str], expected: list[str]) -> None:
@@ -94,7 +97,16 @@ def test_ambiguous_commas_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [["5%", "5"], ["$5", "5 €"], ["12:30", "soon"], ["1,23", "4,5,6"], ["1.2.3", "1.2.4"]]
+    "values",
+    [
+        ["5%", "5"],
+        ["$5", "5 €"],
+        ["12:30", "soon"],
+        ["1,23", "4,5,6"],
+        ["1.2.3", "1.2.4"],
+        ["Jan 1 2000", "Jam 1 2000"],
+        ["1 Feb 2000", "31 Feb 2000"],
+    ],
 )
 def test_mixtures_stay_text(tmp_path: Path, values: list[str]) -> None:
     """Tests that values which do not go together are not made into numbers."""

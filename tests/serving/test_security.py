@@ -48,7 +48,7 @@ def test_a_wrong_token_is_refused(client: Client, authorization: str | bytes | N
     headers = {} if authorization is None else {b"authorization": authorization}
     answer = client.get("/api/rows", headers=headers)
     assert answer.status_code == 401
-    assert "the address that paribus printed" in answer.json()["error"]
+    assert "the address or the header that paribus printed" in answer.json()["error"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from paribus._common.text import listed, one_in
 from paribus.explain.categories import CategoryFeature
 from paribus.explain.context import MAX_LISTED, ContextFeature
@@ -130,13 +128,17 @@ def _value(found: Found) -> str:
 
 
 def _is_rarer_overall(found: Found) -> bool:
-    """Whether the rarity of the leading value does not explain why the row ranks high."""
+    """Whether the rarity that is stated of the leading value does not explain why the row ranks high."""
     verdict = found.leading.verdict
     if verdict is None or not found.is_striking or isinstance(found.leading, CategoryFeature):
         return False
-    together = verdict.p_value_given_all
-    rarest = min(verdict.p_value, 1.0 if together is None or np.isnan(together) else together)
-    return max(found.p_value, MAX_TELLING_P) < rarest
+    together = verdict.p_value_given_all if _is_odd_together(found.leading) else None
+    return max(found.p_value, MAX_TELLING_P) < (verdict.p_value if together is None else together)
+
+
+def _is_odd_together(feature: BehaviorFeature) -> bool:
+    """Whether a value is odd only among the rows that have its other values, too: that is what is stated then."""
+    return feature.is_odd_given_others and not feature.stands_out
 
 
 def _whole(found: Found) -> str:
@@ -220,8 +222,7 @@ def _rarity(feature: BehaviorFeature) -> str:
         is_sparse = feature.direction == "within" and feature.partial_score >= MIN_SPARSE_SCORE
         return ", but few of them near it" if is_sparse else ""
     alone, together = feature.verdict.p_value, feature.verdict.p_value_given_all
-    is_odd_together = feature.is_odd_given_others and not feature.stands_out and together is not None
-    if is_odd_together and together is not None:
+    if _is_odd_together(feature) and together is not None:
         rare = _only(together, "of them", _how(feature))
         usual = None if isinstance(feature, CategoryFeature) else feature.range_given_others
         if usual is None:

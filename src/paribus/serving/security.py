@@ -8,7 +8,7 @@ must hold the token, and must not be larger than the server takes. What is refus
 >>> guard.refusal("GET", "/api/rows", {"host": "127.0.0.1:8000", "authorization": "Bearer secret"}) is None
 True
 >>> guard.refusal("GET", "/api/rows", {"host": "127.0.0.1:8000", "authorization": "Bearer guess"})
-(401, 'the token is missing or wrong: use the address that paribus printed when it started')
+(401, 'the token is missing or wrong: use the address or the header that paribus printed at start')
 >>> guard.refusal("GET", "/", {"host": "evil.example"})
 (403, 'this server is not known by that name')
 """
@@ -101,7 +101,7 @@ class Guard:
         if len(length) > 15 or int(length) > self.max_body:
             return 413, f"the request is larger than {self.max_body:,} bytes"
         if self.token is not None and not self.is_public(path) and not self._holds_token(headers):
-            return 401, "the token is missing or wrong: use the address that paribus printed when it started"
+            return 401, "the token is missing or wrong: use the address or the header that paribus printed at start"
         return None
 
     def is_public(self, path: str) -> bool:

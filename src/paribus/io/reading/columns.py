@@ -216,7 +216,7 @@ def decide(
         return As.DECIMAL_COMMAS
     if (spelled := _decide_spelling(source, wanted, name, facts, decimal_commas, options, note)) is not None:
         return spelled
-    _check_mistake(wanted, name, facts)
+    _check_mistake(wanted, name, facts, note)
     return As.TEXT
 
 
@@ -469,10 +469,10 @@ def _check_simple(raw: RawTable, name: str, cells: Cells) -> None:
         raise ValueError(f"{raw.place(row)}: column '{name}' holds a {what}, which is neither a number nor text")
 
 
-def _check_mistake(wanted: Wanted, name: str, facts: Facts) -> None:
-    """Raises an error if there is text where a number should be."""
+def _check_mistake(wanted: Wanted, name: str, facts: Facts, note: Note) -> None:
+    """Raises an error if there is text where a number should be; a note where columns are only looked at."""
     required = name in wanted.numbers
-    if not required and not (wanted.is_strict(name) and facts.n_numbers > MIN_NUMERIC_SHARE * facts.n_known):
+    if not required and (name in wanted.carried or facts.n_numbers <= MIN_NUMERIC_SHARE * facts.n_known):
         return
     assert facts.first_odd is not None
     place, value = facts.first_odd
@@ -482,4 +482,7 @@ def _check_mistake(wanted: Wanted, name: str, facts: Facts) -> None:
         raise ValueError(f"{where}, and no numbers at all, so it cannot be behavioral")
     advice = f"fix it, or add --missing '{shown}' if it stands for a missing value"
     more = "" if required else f", or --categorical '{name}' if these are categories"
+    if not required and not wanted.strict:
+        note(f"{where} where a number should be, so it is read as text: {advice}")
+        return
     raise ValueError(f"{where} where a number should be: {advice}{more}")

@@ -1,4 +1,4 @@
-"""Numbers and timestamps as people write them: $1,234.50, 61.7%, 31.01.2020, 01/31/2020 2:15 PM, 2:15 PM, 3h 20min."""
+"""Numbers and timestamps as people write them: $1,234.50, 61.7%, 31.01.2020, Jan 31, 2020 2:15 PM, 14:30, 3h 20min."""
 
 from __future__ import annotations
 
@@ -16,10 +16,22 @@ _SIGNS = re.compile(
     rf"\s*(?P<after>[%{CURRENCIES}]?)(?P<close>\)?)"
 )
 _GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[0-9]*\.?[0-9]*")
-_DATE = re.compile(
-    r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})"
-    r"(?:,?[ T]\s*(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?\s*([AaPp]\.?[Mm]\.?)?)?"
+_TIME = (
+    r"(?:,?[ T]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<fraction>\d{1,6}))?)?"
+    r"\s*(?P<half>[AaPp]\.?[Mm]\.?)?)?"
 )
+_DATE = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})" + _TIME)
+# With the name of the month: 31-Jan-2020, Jan 31, 2020, Fri 31 January 2020.
+_NAMED_DATE = re.compile(
+    r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?(\d{1,4}|[a-z]{3,9})([\s./-]+)(\d{1,2}|[a-z]{3,9})[\s.,/-]+(\d{1,4})"
+    + _TIME,
+    re.IGNORECASE,
+)
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTH_NUMBERS = {short: str(place) for place, name in enumerate(MONTHS, 1) for short in (name, name[:3], name[:4])}
 _CLOCK = re.compile(r"(\d{1,4}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?\s*([AaPp]\.?[Mm]\.?)?")
 _DAYS = re.compile(r"(-?\d+) days?,?\s*(?:\+?(\d{1,2}):([0-5]\d):([0-5]\d(?:\.\d+)?))?")
 _UNIT = re.compile(
@@ -64,26 +76,34 @@ def ordered_date(text: str, order: str) -> np.datetime64 | None:
 
     >>> ordered_date("01/31/2020 2:15 PM", "mdy"), ordered_date("31.01.2020", "dmy"), ordered_date("31.01.2020", "mdy")
     (np.datetime64('2020-01-31T14:15:00.000000'), np.datetime64('2020-01-31T00:00:00.000000'), None)
+    >>> ordered_date("31-JAN-20", "dmy"), ordered_date("January 31, 2020", "dmy")
+    (np.datetime64('2020-01-31T00:00:00.000000'), None)
     """
     found = _DATE.fullmatch(text.strip())
+    has_name = found is None
+    if has_name:
+        found = _NAMED_DATE.fullmatch(text.strip())
     if found is None:
         return None
     parts = dict(zip(order, (found[1], found[3], found[4]), strict=True))
+    if has_name:
+        parts["m"] = _MONTH_NUMBERS.get(parts["m"].lower(), "")
+    if not all(part.isdigit() for part in parts.values()):
+        return None
     year = parts["y"]
-    if len(year) != 4 and (len(year) != 2 or found[2] != "/" or order == "ymd"):
+    if len(year) != 4 and (len(year) != 2 or order == "ymd" or not (has_name or found[2] == "/")):
         return None
     if len(parts["d"]) > 2 or len(parts["m"]) > 2:
         return None
     full = int(year) if len(year) == 4 else int(year) + (2000 if int(year) <= LAST_YEAR_OF_2000 else 1900)
-    hour, half = int(found[5] or 0), (found[9] or "").lower().replace(".", "")
+    hour, half = int(found["hour"] or 0), (found["half"] or "").lower().replace(".", "")
     if half and not 1 <= hour <= 12:
         return None
     hour = hour % 12 + (12 if half == "pm" else 0) if half else hour
-    microsecond = int((found[8] or "0").ljust(6, "0"))
+    microsecond = int((found["fraction"] or "0").ljust(6, "0"))
+    minute, second = int(found["minute"] or 0), int(found["second"] or 0)
     try:
-        moment = datetime(
-            full, int(parts["m"]), int(parts["d"]), hour, int(found[6] or 0), int(found[7] or 0), microsecond
-        )
+        moment = datetime(full, int(parts["m"]), int(parts["d"]), hour, minute, second, microsecond)
     except ValueError:
         return None
     return np.datetime64(moment, "us")

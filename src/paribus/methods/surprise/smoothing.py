@@ -29,6 +29,8 @@ N_ROUNDS = 20
 ASINH_UNIT = 1.0 / 1.5
 # The unit of the logarithm, as a share of a usual positive value: below it, the scale is a straight line.
 LOG_UNIT = 0.05
+# A column with a larger share of negative values is not on a logarithmic scale; fewer of them may all be wrong.
+MAX_NEGATIVE = 0.005
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def _shapes(column: Floats, resolution: float) -> list[ColumnShape]:
     deviation = float(upper - lower) / 1.35 or float(np.std(column)) or 1.0
     shapes = [ColumnShape(), ColumnShape("asinh", float(np.median(column)), ASINH_UNIT * deviation)]
     positive = column[column > 0]
-    if len(positive) > 0.5 * len(column) and np.quantile(column, 0.001) >= 0:
+    if len(positive) > 0.5 * len(column) and np.quantile(column, MAX_NEGATIVE) >= 0:
         # Of counts, the logarithm of one more: with a smaller unit, 0 would be farther from 1 than 1 is from 100.
         shapes.append(ColumnShape("log", 0.0, max(LOG_UNIT * float(np.median(positive)), resolution)))
     return shapes
