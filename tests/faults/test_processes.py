@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import sysconfig
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
@@ -37,6 +38,13 @@ def test_many_threads_at_once_give_the_same_scores(make: Any) -> None:
     assert all(each.result() == expected for each in fits)
     assert all(each.result().tolist() == expected[16:] for each in asked)
     assert [each.result() for each in told] == [expected[row % 16] for row in range(12)]
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded build of Python")
+def test_the_interpreter_lock_stays_off_in_free_threaded_builds() -> None:
+    """Tests that paribus declares that it needs no global interpreter lock, or threads would wait for each other."""
+    code = "import sys, paribus._core; sys.exit(sys._is_gil_enabled())"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_fork_during_a_fit_works_in_both_processes() -> None:
