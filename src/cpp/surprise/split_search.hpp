@@ -55,7 +55,8 @@ public:
     double bar() const { return bar_; }
     bool found() const { return gain_ > 0.0; }
     const Sum &whole() const { return whole_; }
-    /// Where nothing is missing, and of categories that are not there: what comes later goes with the majority.
+    /// Where nothing is missing, and of categories that are elsewhere in the tree: what comes later goes with the
+    /// majority.
     bool majority_left(const Sum &left) const { return 2 * left.count >= whole_.count; }
 
 private:
@@ -83,8 +84,6 @@ struct CategorySplit {
     /// The bins that go left.
     TableTree::BinSet set;
     Sum left;
-    /// Where categories go that are not there.
-    bool unknown_left;
 };
 
 /// Tries to split a node by category. `groups` are in the order of bins, and come out in that of their means. Returns
@@ -112,8 +111,7 @@ inline bool try_groups(std::vector<CategoryGroup> &groups, BestGain &best, Categ
         n_left = i + 1;
     }
     if (n_left == 0) return false;
-    split.unknown_left = best.majority_left(split.left);
-    split.set.fill(split.unknown_left ? ~std::uint64_t{0} : 0);
+    split.set.fill(best.majority_left(split.left) ? ~std::uint64_t{0} : 0);
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const std::uint64_t bit = std::uint64_t{1} << (groups[i].bin % 64);
         std::uint64_t &word = split.set[groups[i].bin / 64];

@@ -229,7 +229,7 @@ void SubtreeGrower::try_categories(const Node &node, std::size_t slot) {
     }
     CategorySplit split;
     if (!try_groups(groups_, best_gain_, split)) return;
-    take(split.left, slot, 0, 0, split.unknown_left);
+    take(split.left, slot, 0, 0, false);
     best_.set = split.set;
 }
 
@@ -241,6 +241,8 @@ std::uint32_t SubtreeGrower::carry_out(const Node &node, std::uint32_t left) {
     double limit;
     if (is_category) {
         limit = static_cast<double>(tree_.sets_.size());
+        best_.missing_left = draw_.draws_left(node.key, best_.left, node.whole);
+        sample_.place_unseen(best_.slot, best_.missing_left, best_.set);
         tree_.sets_.push_back(best_.set);
         const std::uint8_t *const bin = ranks(best_.slot);
         for (std::size_t i = 0; i < n; ++i) {

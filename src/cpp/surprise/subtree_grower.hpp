@@ -40,6 +40,13 @@ public:
         }
     }
 
+    /// A side of a split at random, in proportion to its rows: whether it is the left one. Over many trees, what none
+    /// of them has seen is compared with all rows, as if nothing were known of it.
+    bool draws_left(std::uint64_t node, const Sum &left, const Sum &whole) const {
+        return Random(seed_ ^ Random(node)()).below(static_cast<std::uint64_t>(whole.count)) <
+               static_cast<std::uint64_t>(left.count);
+    }
+
 private:
     std::uint64_t seed_;
     std::size_t max_features_;

@@ -162,7 +162,7 @@ bool TreeGrower::try_categories(const Sums &sums, std::size_t slot) {
     if (groups_.size() < 2) return false;
     CategorySplit split;
     if (try_groups(groups_, best_gain_, split)) {
-        take(split.left, slot, 0, 0, split.unknown_left);
+        take(split.left, slot, 0, 0, false);
         best_.set = split.set;
     }
     return true;
@@ -175,6 +175,8 @@ std::uint32_t TreeGrower::carry_out(const Root &node, std::uint32_t left) {
     double limit;
     if (is_category) {
         limit = static_cast<double>(tree_.sets_.size());
+        best_.missing_left = draw_.draws_left(node.key, best_.left, node.whole);
+        sample_.place_unseen(best_.slot, best_.missing_left, best_.set);
         tree_.sets_.push_back(best_.set);
         for (std::size_t bin = 0; bin < goes_left.size(); ++bin) {
             goes_left[bin] = TableTree::is_in(best_.set, static_cast<std::uint8_t>(bin));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "surprise/feature_table.hpp"
+#include "surprise/table_tree.hpp"
 
 namespace paribus {
 
@@ -30,6 +31,10 @@ public:
     /// By position.
     const std::uint8_t *bins(std::size_t slot) const { return bins_.data() + slot * rows_.size(); }
 
+    /// Puts the categories of a feature that no row of the sample has on one side of a split: `set` are the bins on the
+    /// left.
+    void place_unseen(std::size_t slot, bool is_left, TableTree::BinSet &set) const;
+
     struct Ranked {
         std::uint32_t rank, position;
     };
@@ -49,6 +54,8 @@ private:
     const std::vector<std::uint32_t> &rows_;
     std::vector<std::int32_t> targets_;
     std::vector<std::uint8_t> bins_;
+    /// By slot, the bins that rows have; empty for numbers.
+    std::vector<TableTree::BinSet> seen_;
     mutable std::vector<Ranked> other_;
 };
 
