@@ -61,6 +61,11 @@ def check_rows(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), 
     Whether all numbers are within range and all categories codes; and whether all NaN are quiet and positive.
     """
 
+def number_texts(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], decimals: int, grouped: bool, least: float, limit: float) -> list[str | None]:
+    """
+    Numbers in fixed notation, as Python's format() writes them, with commas between thousands if they are grouped; None for one whose size is below the least, or not below the limit.
+    """
+
 class FeatureKinds:
     """Which features are categorical, and the bins of their categories."""
 
