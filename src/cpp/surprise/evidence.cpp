@@ -82,13 +82,6 @@ public:
             n_atoms_ += n_pairs;
             n_places += (n_pairs + atoms_per_place - 1) / atoms_per_place;
             place_share_.push_back(view.share / static_cast<double>(n_places - first_place_.back()));
-            std::vector<std::uint16_t> &of_view = order_statistics_.emplace_back();
-            for (std::size_t pair = 0; pair < n_pairs; ++pair) {
-                of_view.push_back(0);
-                for (std::size_t n = 1; n <= TableTree::max_leaf_rows; ++n) {
-                    of_view.push_back(static_cast<std::uint16_t>(order_statistic(n, pair, n_pairs)));
-                }
-            }
         }
         first_.push_back(n_atoms_);
         first_place_.push_back(n_places);
@@ -145,8 +138,24 @@ public:
     }
 
 private:
+    /// Who knows the atoms does without.
+    void find_order_statistics() {
+        for (const SmoothView &view : views_) {
+            const std::size_t n_pairs = view.forest->n_pairs();
+            std::vector<std::uint16_t> &of_view = order_statistics_.emplace_back();
+            of_view.reserve(n_pairs * (TableTree::max_leaf_rows + 1));
+            for (std::size_t pair = 0; pair < n_pairs; ++pair) {
+                of_view.push_back(0);
+                for (std::size_t n = 1; n <= TableTree::max_leaf_rows; ++n) {
+                    of_view.push_back(static_cast<std::uint16_t>(order_statistic(n, pair, n_pairs)));
+                }
+            }
+        }
+    }
+
     /// The targets that stand for the row's leaves.
     void take_steps(const std::vector<LeafFinder::Scratch> &found, std::size_t place) {
+        if (order_statistics_.empty()) find_order_statistics();
         for (std::size_t v = 0; v < views_.size(); ++v) {
             const std::int32_t *const *const targets = found[v].targets.data();
             const std::uint16_t *chosen = order_statistics_[v].data();
