@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -138,14 +139,28 @@ class FoundFacts:
         numbers = np.array([place for place, column in enumerate(view.context) if column.is_number], dtype=np.int64)
         ranges = np.empty((len(numbers), n_rows, N_FACTS))
         n_counting, squares = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
-        for begin in range(0, n_rows, ROWS_AT_A_TIME):
+
+        def describe(begin: int) -> None:
             some = slice(begin, min(begin + ROWS_AT_A_TIME, n_rows))
             # Where there is no neighbor, any row will do: it is not looked at.
             neighbors = np.maximum(self._findings.neighbors[some], 0)
             groups = view.store.context(neighbors.ravel()).reshape(*neighbors.shape, len(view.context))
             ranges[:, some], n_counting[some], squares[some] = describe_groups(
-                groups, sizes[some], weights[some], numbers, view.n_threads
+                groups, sizes[some], weights[some], numbers
             )
+
+        begins = range(0, n_rows, ROWS_AT_A_TIME)
+        n_threads = min(view.n_threads, len(begins))
+        if n_threads > 1:
+            # Few rows need no threads, and should not wait for their import.
+            from concurrent.futures import ThreadPoolExecutor
+
+            # To look up the groups takes longer than to describe them.
+            with ThreadPoolExecutor(n_threads) as threads:
+                deque(threads.map(describe, begins), maxlen=0)
+        else:
+            for begin in begins:
+                describe(begin)
         self._n_counting, self._n_effective = n_counting.tolist(), (1.0 / squares).tolist()
         self._ranges = {
             place: GroupRanges(view.context[place], self._own[place], of_column)

@@ -223,9 +223,7 @@ class ContextColumn:
         warning = None
         if TREND in times.parts:
             warning = self.beyond(value, float(moments.min()), float(moments.max()))
-        return ContextFeature(
-            self.name, value, *ends, (), share, table_share, warning, self.format, counts, words.text
-        )
+        return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, counts, words.text)
 
     def _describe_categories(self, value: Hashable, group: Floats, weights: Floats, counts: bool) -> ContextFeature:
         shares = self._count(group, weights)

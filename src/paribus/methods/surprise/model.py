@@ -483,7 +483,7 @@ class SurpriseModel:
         asked = self._asked(rows)
         columns: list[FoundDistributions | FoundShares] = []
         if judged is None:
-            judged = self._judge_and_find(asked, rows.behavior, columns)
+            judged = self._judge_and_find(asked, rows, columns)
         else:
             columns.extend(column.find(asked, N_QUANTILES) for column in self._given_context)
         central = np.stack([each.central for each in columns], axis=1)
@@ -519,21 +519,21 @@ class SurpriseModel:
             verdict,
         )
 
-    def _judge_and_find(
-        self, asked: Asked, behavior: Floats, columns: list[FoundDistributions | FoundShares]
-    ) -> Judged:
+    def _judge_and_find(self, asked: Asked, rows: RowBatch, columns: list[FoundDistributions | FoundShares]) -> Judged:
         """What `judge` returns; the distributions given the context are appended to `columns`."""
         shape = (len(asked.rows), len(self._columns))
         evidence, surprises = np.empty(shape), np.empty(shape)
         for place, column in enumerate(self._columns):
-            values = np.ascontiguousarray(behavior[:, place % self._n_behavioral])
+            values = np.ascontiguousarray(rows.behavior[:, place % self._n_behavioral])
             if place < self._n_behavioral:
                 judged, found = column.judge_and_find(asked, values, N_QUANTILES)
                 columns.append(found)
             else:
                 judged = column.judge(asked, values)
             evidence[:, place], surprises[:, place] = judged
-        return self._judged(self._cells(evidence, surprises, self._gross(behavior)))
+            if rows.tick is not None:
+                rows.tick(len(asked.rows) * (place + 1) // len(self._columns))
+        return self._judged(self._cells(evidence, surprises, self._gross(rows.behavior)))
 
     def _usual_given_all(self, asked: Asked, p_values: Floats | None) -> dict[tuple[int, int], tuple[float, float]]:
         """By row and feature: the 90 % range given all others, of values that are odd given these."""
