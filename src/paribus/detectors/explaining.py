@@ -113,13 +113,13 @@ class ExplainingDetector(ScoringDetector):
         batches = find_batches(rows, once=True)
         if batches is not None:
             return self._explain_highest(batches, n_rows, n_features)
-        rows = self._read(rows)
-        if rows.n_rows <= n_rows and (explained := self._explain_every(rows, n_features)) is not None:
+        table = self._read(rows)
+        if table.n_rows <= n_rows and (explained := self._explain_every(table, n_features)) is not None:
             return explained
         with self.view().keeping():
-            found = self.results(rows)
-            chosen = found.highest(n_rows)
-            return self._explain_some(found.rows, chosen, n_features) if chosen.size else []
+            scored = self._score(table, table.labels(), "row")
+            chosen = self.results_of(scored, self.known_entries(scored)).highest(n_rows)
+            return self._explain_some(scored, chosen, n_features) if chosen.size else []
 
     def groups(self, rows: Any = None) -> list[AnomalyGroup]:
         """Finds groups of flagged rows that have the same cause.
@@ -252,13 +252,22 @@ class ExplainingDetector(ScoringDetector):
         True
         """
         table = self._read(rows)
+        return self._score(table, table.labels() if labels is None else labels, heading, tick)
+
+    def _score(
+        self,
+        table: Table,
+        labels: npt.NDArray[Any] | None,
+        heading: str,
+        tick: Callable[[int], object] | None = None,
+    ) -> ScoredRows:
         context, behavior = self._encode(table)
         judged = self._judge_encoded(context, behavior, tick)
         scores = self.method.total(judged.partial)
         p_values = self.method.p_values(scores, lambda: self.anomaly_scores_)
-        own = table.labels() if labels is None else labels
+        kinds = judged.kinds
         return ScoredRows(
-            table, context, behavior, judged.partial, scores, p_values, judged.kinds, False, own, heading, judged=judged
+            table, context, behavior, judged.partial, scores, p_values, kinds, False, labels, heading, judged=judged
         )
 
     def results_of(self, scored: ScoredRows, known: Sequence[KnownEntry] = ()) -> Results:
