@@ -376,7 +376,7 @@ class ExplainingDetector(ScoringDetector):
         context, behavior = self._encode(table)
         if self._known or np.isnan(behavior).all(axis=1).any():
             return None
-        with self.view().keeping(), self._encoded_batch(context, behavior, "Explaining") as batch:
+        with self._encoded_batch(context, behavior, "Explaining") as batch:
             findings = self._get_method().find(batch)
             scores = self.method.total(findings.partial_scores)
             if np.isnan(scores).any():

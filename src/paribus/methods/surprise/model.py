@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -395,10 +395,13 @@ class SurpriseModel:
             for forest in column.forests:
                 forest.hold(n_threads)
 
-    @contextmanager
-    def keeping(self) -> Iterator[None]:
+    def keeping(self) -> AbstractContextManager[None]:
         """Keeps what calls with many rows have to unpack, for further calls until the end."""
-        forests = [forest for column in self._columns for forest in column.forests]
+        return self._keeping(self._columns)
+
+    @contextmanager
+    def _keeping(self, columns: list[AnyColumn]) -> Iterator[None]:
+        forests = [forest for column in columns for forest in column.forests]
         for forest in forests:
             forest.keep(True)
         try:
@@ -432,6 +435,11 @@ class SurpriseModel:
 
     def find(self, rows: RowBatch, judged: Judged | None = None) -> Findings:
         """All results for rows."""
+        # The forests of distributions have the reference rows, too.
+        with self._keeping(self._given_context):
+            return self._find(rows, judged)
+
+    def _find(self, rows: RowBatch, judged: Judged | None) -> Findings:
         asked = self._asked(rows)
         columns: list[FoundDistributions | FoundShares] = []
         if judged is None:
