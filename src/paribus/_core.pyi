@@ -149,7 +149,7 @@ class Forest:
 
     def keep(self, keeps: bool) -> None:
         """
-        From now on keeps what a call has to unpack, or does so no longer and gives it up.
+        From now on keeps what a call has to unpack; or gives it up, when it has been told so as many times.
         """
 
     def set_second_target(self, values: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
