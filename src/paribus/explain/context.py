@@ -165,6 +165,8 @@ class ContextColumn:
 
     def are_beyond(self, values: Floats, lowest: Floats, highest: Floats) -> npt.NDArray[np.bool_]:
         """By row: whether its value is far beyond all values of its group, which `beyond` puts in words."""
+        if not self.summary.has_values:
+            return np.full(len(values), False)
         return np.maximum(values - highest, lowest - values) > self._far_beyond
 
     def beyond(self, value: float | Hashable, lowest: float, highest: float) -> str | None:
