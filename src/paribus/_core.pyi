@@ -61,6 +61,11 @@ def check_rows(rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), 
     Whether all numbers are within range and all categories codes; and whether all NaN are quiet and positive.
     """
 
+def number_texts(numbers: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], decimals: int, grouped: bool, least: float, limit: float) -> list[str | None]:
+    """
+    Numbers in fixed notation, as Python's format() writes them, with commas between thousands if they are grouped; None for one whose size is below the least, or not below the limit.
+    """
+
 class FeatureKinds:
     """Which features are categorical, and the bins of their categories."""
 
@@ -144,7 +149,7 @@ class Forest:
 
     def keep(self, keeps: bool) -> None:
         """
-        From now on keeps what a call has to unpack, or does so no longer and gives it up.
+        From now on keeps what a call has to unpack; or gives it up, when it has been told so as many times.
         """
 
     def set_second_target(self, values: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:

@@ -126,3 +126,15 @@ def test_rows_that_were_scored_are_explained_as_others(detector: ConditionalSurp
     for row in range(0, 60, 9):
         alone = detector.explain(new.iloc[[row]]).to_dict()
         assert alone | {"row": row} == together[row]
+
+
+def test_rows_that_are_all_explained_are_explained_as_some_of_them(detector: ConditionalSurprise) -> None:
+    """Tests that all rows of a table get the explanations and the order that they get if one row too many is asked for,
+    and that rows without a score are left out.
+    """
+    new = mixed_table(60, seed=5)
+    every = [each.to_dict() for each in detector.explain_all(60, rows=new)]
+    assert every[:59] == [each.to_dict() for each in detector.explain_all(59, rows=new)]
+    new.loc[7, BEHAVIOR] = np.nan
+    some = [each.to_dict() for each in detector.explain_all(60, rows=new)]
+    assert some == [each for each in every if each["row"] != 7]

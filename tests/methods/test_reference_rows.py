@@ -26,7 +26,7 @@ def model() -> SurpriseModel:
 def test_reference_rows_are_those_that_share_most_leaves(model: SurpriseModel) -> None:
     """Tests rows, weights and order of reference groups against weights over all rows, sorted in Python."""
     rows, fitted = model._rows[:40], np.where(np.arange(40) % 2 == 0, np.arange(40), -1)
-    positions, distances, weights = model._groups(Asked(rows, fitted))
+    positions, distances, weights = model._groups.find(Asked(rows, fitted))
     for row in range(40):
         of_features = []
         for column in model._given_context:
@@ -34,10 +34,10 @@ def test_reference_rows_are_those_that_share_most_leaves(model: SurpriseModel) -
             of_features.append(np.sum(parts, axis=0))
         total = np.sum(of_features, axis=0)
         found = positions[row][positions[row] >= 0]
-        assert len(found) == min((total > 0).sum(), model._n_reference)
+        assert len(found) == min((total > 0).sum(), model._groups._size)
         assert total[found].min() >= np.sort(total)[-len(found)] - 1e-9
         near = distances[row, : len(found)]
-        np.testing.assert_allclose(near, model._distances(rows[row, : model._n_contextual], found))
+        np.testing.assert_allclose(near, model._groups.distances(rows[row, : model._n_contextual], found))
         assert (np.diff(near) >= 0).all()
         for feature, each in enumerate(of_features):
             np.testing.assert_allclose(weights[row, feature, : len(found)], each[found] / each[found].sum(), atol=1e-12)
@@ -85,14 +85,14 @@ def test_forests_that_are_kept_change_nothing(model: SurpriseModel) -> None:
     rows = model._rows[:80]
     new, fitted = Asked(rows, np.full(80, -1)), Asked(rows, np.arange(80))
     batch = RowBatch(rows[:, : model._n_contextual], rows[:, model._n_contextual :], new.fitted, 2)
-    expected = [*model._groups(new), *model._groups(fitted)]
+    expected = [*model._groups.find(new), *model._groups.find(fitted)]
     with model.keeping():
         judged = model.judge(batch)
-        kept = [*model._groups(new), *model._groups(fitted)]
+        kept = [*model._groups.find(new), *model._groups.find(fitted)]
         for column in model._columns:
             column.judge(fitted, rows[:, 0].copy())
-        kept_both = [*model._groups(new), *model._groups(fitted)]
-    for found in (kept, kept_both, [*model._groups(new), *model._groups(fitted)]):
+        kept_both = [*model._groups.find(new), *model._groups.find(fitted)]
+    for found in (kept, kept_both, [*model._groups.find(new), *model._groups.find(fitted)]):
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(model.judge(batch).partial, judged.partial)
@@ -107,8 +107,8 @@ def test_rows_of_leaves_are_found_by_their_place() -> None:
     with unpacked.keeping():
         for column in unpacked._columns:
             column.judge(asked, table.rows[:, 0].copy())
-        found = unpacked._groups(asked)
-    for one, other in zip(found, one_by_one._groups(asked), strict=True):
+        found = unpacked._groups.find(asked)
+    for one, other in zip(found, one_by_one._groups.find(asked), strict=True):
         np.testing.assert_array_equal(one, other)
 
 

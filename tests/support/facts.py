@@ -35,7 +35,7 @@ def pack(explanation: RowExplanation) -> dict[str, Any]:
         "p_value": float(f"{explanation.p_value:.4g}"),
         "is_anomaly": explanation.is_anomaly,
         "is_new": explanation.position is None,
-        "thinness": vars(explanation.thinness),
+        "thinness": explanation.thinness._asdict(),
         "behavior": [_pack_behavior(each) for each in explanation.behavior[:3]],
         "context": [_pack_context(each) for each in explanation.context],
         "sentence": explanation.sentence,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from paribus._common.statistics import weighted_quantiles
 from paribus._common.text import distinct, plain, shortened
+from paribus._core import number_texts
 from paribus.tables.column import Kind
 from paribus.tables.column_format import MAX_EXTRA_DECIMALS, ColumnFormat
 from paribus.tables.table import Table
@@ -158,3 +159,36 @@ def test_numbers_are_told_apart_by_their_texts(
         more = 4 if expected.scientific and expected.decimals == 0 else 1
         expected = replace(expected, decimals=expected.decimals + more)
     assert write.telling_apart(*numbers) == expected
+
+
+@given(
+    numbers=st.lists(st.floats() | st.decimals(-(10**6), 10**6, places=3).map(float), max_size=20),
+    decimals=st.integers(0, 12),
+    grouped=st.booleans(),
+    scientific=st.booleans(),
+)
+def test_many_numbers_are_written_as_one_by_one(
+    numbers: list[float], decimals: int, grouped: bool, scientific: bool
+) -> None:
+    """Tests texts of many numbers and of many ranges, of which C++ writes most, against Python's own formats."""
+    write = ColumnFormat(Kind.NUMERIC, decimals, grouped=grouped, scientific=scientific)
+    values = np.array(numbers, dtype=np.float64)
+    assert write.texts(values) == [write(number) for number in numbers]
+    if not scientific:
+        plain = f"{',' if grouped else ''}.{decimals}f"
+        usual = [number for number in numbers if 1 <= abs(number) < 1e21]
+        assert write.texts(np.array(usual)) == [format(number, plain) for number in usual]
+    finite = np.sort(values[np.isfinite(values)])
+    lows, highs = finite[:-1], finite[1:]
+    expected = []
+    for low, high in zip(lows.tolist(), highs.tolist(), strict=True):
+        finer = write.telling_apart(low, high)
+        expected.append(finer(low) if low == high else f"{finer(low)} to {finer(high)}")
+    assert write.range_texts(lows, highs) == expected
+
+
+def test_unusable_formats_are_refused() -> None:
+    """Tests that numbers are not written with too many decimals, or where they have too many digits."""
+    for decimals, limit, message in ((-1, 1e21, "decimals"), (101, 1e21, "decimals"), (2, 1e22, "limit")):
+        with pytest.raises(ValueError, match=message):
+            number_texts(np.ones(1), decimals, True, 0.0, limit)

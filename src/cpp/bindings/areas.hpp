@@ -7,6 +7,7 @@ namespace bindings {
 
 void add_qcad(nanobind::module_ &module);
 void add_rows(nanobind::module_ &module);
+void add_texts(nanobind::module_ &module);
 void add_tables(nanobind::module_ &module);
 void add_forests(nanobind::module_ &module);
 void add_evidence(nanobind::module_ &module);

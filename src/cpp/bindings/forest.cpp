@@ -88,8 +88,8 @@ void Forest::hold(std::size_t n_threads) {
 }
 
 void Forest::keep(bool keeps) {
-    keeps_ = keeps;
-    if (!keeps && !holds_for_good_) hold(nullptr);
+    n_keeping_ += keeps ? 1 : -1;
+    if (n_keeping_ <= 0 && !holds_for_good_) hold(nullptr);
 }
 
 void Forest::release() {
@@ -114,7 +114,7 @@ std::shared_ptr<const paribus::LeafFinder> Forest::get(const paribus::AskedRows 
     const bool for_new_rows = are_new(asked);
     if (asked.n_rows < forest_->min_rows_to_unpack(for_new_rows)) return forest_;
     auto unpacked = std::make_shared<paribus::TableForest>(*forest_, for_new_rows, n_threads);
-    if (keeps_) hold(unpacked);
+    if (n_keeping_ > 0) hold(unpacked);
     return unpacked;
 }
 
@@ -226,7 +226,7 @@ void add_forests(nb::module_ &m) {
         .def("hold", nb::overload_cast<std::size_t>(&Forest::hold), "n_threads"_a = 1,
              "Keeps the unpacked form, which is faster for repeated calls with few rows.")
         .def("keep", &Forest::keep, "keeps"_a,
-             "From now on keeps what a call has to unpack, or does so no longer and gives it up.")
+             "From now on keeps what a call has to unpack; or gives it up, when it has been told so as many times.")
         .def("set_second_target", &Forest::set_second_target, "values"_a,
              "Sets a second target of the fitted rows, whose mean over the leaves of a row can be queried.")
         .def("deviations", &Forest::deviations, "rows"_a, "fitted"_a, "n_threads"_a = 1, "progress"_a = nb::none(),

@@ -28,7 +28,7 @@ public:
     const paribus::PackedForest &packed_forest() const { return *forest_; }
     void release();
     void hold(std::size_t n_threads);
-    /// From now on, until it is told otherwise: keeps what it has to unpack.
+    /// From now on keeps what it has to unpack, until it is told otherwise as many times.
     void keep(bool keeps);
 
     /// From now on the packed form is used, which has the second target.
@@ -74,7 +74,8 @@ private:
     /// Threads may ask while another one holds or releases it.
     mutable std::mutex lock_;
     mutable std::shared_ptr<const paribus::TableForest> held_;
-    std::atomic<bool> keeps_ = false;
+    /// How many times it was told to keep what it unpacks.
+    std::atomic<int> n_keeping_ = 0;
     bool holds_for_good_ = false;
 };
 

@@ -27,6 +27,7 @@ NB_MODULE(_core, m) {
 
     bindings::add_qcad(m);
     bindings::add_rows(m);
+    bindings::add_texts(m);
     bindings::add_tables(m);
     bindings::add_forests(m);
     bindings::add_evidence(m);

@@ -224,15 +224,14 @@ void PackedForest::find_rows(const AskedRows &rows, std::size_t row, std::vector
     }
 }
 
-void PackedForest::append_rows(std::size_t which, std::uint32_t begin, std::uint32_t n,
-                               std::vector<std::uint32_t> &found) const {
+void PackedForest::copy_rows(std::size_t which, std::uint32_t begin, std::uint32_t n, std::uint32_t *to) const {
     const std::vector<std::uint32_t> &sample = samples_.sample(which);
     const Tree &tree = open(which);
     if (!tree.packed.has_members()) {
         const std::lock_guard lock(lock_of(which));
         members_of(which).find_at(begin, [&](std::uint32_t row) { return step_of(row); });
     }
-    for (std::uint32_t k = begin; k < begin + n; ++k) found.push_back(row_of(tree, sample, k));
+    for (std::uint32_t k = 0; k < n; ++k) to[k] = row_of(tree, sample, begin + k);
 }
 
 PackedForest::Walk PackedForest::start(std::size_t pair, std::size_t row, std::int64_t fitted) const {
@@ -273,51 +272,82 @@ void PackedForest::find_leaves(const AskedRows &rows, std::size_t begin, std::si
     scratch.targets.assign(n_pairs(), scratch.steps.data());
 }
 
-TableTree PackedForest::unpack(std::size_t which, const std::vector<std::int32_t> &step_of,
-                               std::vector<std::int32_t> &members) const {
+std::vector<TableTree::Leaf> PackedForest::unpack_leaves(std::size_t which, const std::vector<std::int32_t> &step_of,
+                                                         std::vector<std::int32_t> &targets) const {
     const PackedTree &tree = open(which).packed;
-    const std::vector<std::uint32_t> &sample = samples_.sample(which);
-    std::vector<TableTree::Leaf> packed_leaves(tree.n_leaves());
+    const std::uint32_t *const sample = samples_.sample(which).data();
+    std::vector<TableTree::Leaf> leaves(tree.n_leaves());
     // Not kept: whoever unpacks trees needs these no longer.
     std::optional<LeafMembers> found;
+    std::size_t n_members = 0;
     if (tree.has_members()) {
-        for (std::uint32_t leaf = 0, first = 0; leaf < packed_leaves.size(); ++leaf) {
-            packed_leaves[leaf] = {first, tree.leaf_size(leaf)};
-            first += packed_leaves[leaf].n_rows;
+        for (std::uint32_t leaf = 0; leaf < leaves.size(); ++leaf) {
+            leaves[leaf] = {static_cast<std::uint32_t>(n_members), tree.leaf_size(leaf)};
+            n_members += leaves[leaf].n_rows;
         }
     } else {
-        packed_leaves = found.emplace(source(which, tree)).find_all([&](std::uint32_t row) { return step_of[row]; });
+        leaves = found.emplace(source(which, tree)).find_all([&](std::uint32_t row) { return step_of[row]; });
+        for (const TableTree::Leaf &leaf : leaves) n_members += leaf.n_rows;
     }
+    const std::size_t begin = targets.size();
+    const std::size_t size = begin + n_members + head_size * leaves.size();
+    // The last leaf is read by lots, too.
+    targets.reserve(size + step_lot);
+    targets.resize(size);
+    const auto fill = [&](const auto &row_of) {
+        std::int32_t *const start = targets.data() + begin, *to = start;
+        const std::uint8_t *const second = second_target_;
+        for (TableTree::Leaf &leaf : leaves) {
+            std::int32_t *const head = to;
+            std::uint64_t sum = 0;
+            to += head_size;
+            for (std::uint32_t i = leaf.first; i < leaf.first + leaf.n_rows; ++i) {
+                const std::uint32_t row = row_of(i);
+                *to++ = step_of[row];
+                if (second != nullptr) sum += second[row];
+            }
+            head[0] = static_cast<std::int32_t>(leaf.first);
+            head[1] = mean_of(sum, leaf.n_rows);
+            leaf.first = static_cast<std::uint32_t>(head - start) + head_size;
+        }
+    };
+    if (found) {
+        fill([rows = found->rows()](std::uint32_t i) { return rows[i]; });
+    } else {
+        fill([sample, &tree](std::uint32_t i) { return sample[tree.member(i)]; });
+    }
+    return leaves;
+}
+
+TableTree PackedForest::unpack(std::size_t which, const std::vector<TableTree::Leaf> &of_number) const {
+    const PackedTree &tree = open(which).packed;
     std::vector<TableTree::Node> nodes(tree.n_nodes());
     std::vector<TableTree::Leaf> leaves(tree.n_nodes());
-    const std::size_t begin = members.size();
-    members.reserve(begin + sample.size() + head_size * tree.n_leaves());
     std::uint32_t split = 0;
     for (std::uint32_t node = 0; node < nodes.size(); ++node) {
         if (tree.splits(node)) {
             nodes[node] = tree.split_node(split++, features_);
             continue;
         }
-        const auto [first, n_rows] = packed_leaves[node - split];
-        members.push_back(static_cast<std::int32_t>(first));
-        members.push_back(0);
-        const std::size_t place = members.size();
-        std::uint64_t sum = 0;
-        for (std::uint32_t i = first; i < first + n_rows; ++i) {
-            const std::uint32_t row = found ? found->rows()[i] : sample[tree.member(i)];
-            members.push_back(step_of[row]);
-            if (second_target_ != nullptr) sum += second_target_[row];
-        }
-        members[place - 1] = mean_of(sum, n_rows);
         nodes[node] = {std::numeric_limits<double>::infinity(), node, 0, true, false};
-        leaves[node] = {static_cast<std::uint32_t>(place - begin), n_rows};
+        leaves[node] = of_number[node - split];
     }
     return {std::move(nodes), tree.sets(), std::move(leaves)};
 }
 
-std::vector<std::int32_t> PackedForest::steps() const {
+std::vector<std::int32_t> PackedForest::steps(std::size_t n_threads) const {
+    constexpr std::size_t rows_at_a_time = 8192;
     std::vector<std::int32_t> found(target_.n_rows());
-    for (std::uint32_t row = 0; row < found.size(); ++row) found[row] = step_of(row);
+    for_each_item((found.size() + rows_at_a_time - 1) / rows_at_a_time, n_threads,
+                  [&](const std::atomic<bool> &) {
+                      return [&](std::size_t lot) {
+                          const std::size_t end = std::min((lot + 1) * rows_at_a_time, found.size());
+                          for (std::size_t row = lot * rows_at_a_time; row < end; ++row) {
+                              found[row] = step_of(static_cast<std::uint32_t>(row));
+                          }
+                      };
+                  },
+                  [](std::size_t) {});
     return found;
 }
 

@@ -67,20 +67,28 @@ public:
     void find_rows(const AskedRows &rows, std::size_t row, std::vector<std::uint32_t> &found,
                    std::vector<std::size_t> &ends) const;
 
-    /// The rows of a leaf, appended.
+    /// The rows of a leaf.
     ///
     /// @param begin where its members begin in the tree
-    void append_rows(std::size_t tree, std::uint32_t begin, std::uint32_t n, std::vector<std::uint32_t> &found) const;
+    void copy_rows(std::size_t tree, std::uint32_t begin, std::uint32_t n, std::uint32_t *to) const;
 
-    /// A tree as it was grown, without its members; these are appended as steps, those of each leaf after its head
-    /// (see `LeafFinder::Scratch`).
+    /// Appends the targets in the leaves of a tree as steps, those of each leaf after its head (see
+    /// `LeafFinder::Scratch`). Returns where they are, beyond what was there before, by number of the leaf.
     ///
     /// @param step_of by row of the table
-    TableTree unpack(std::size_t tree, const std::vector<std::int32_t> &step_of,
-                     std::vector<std::int32_t> &members) const;
+    std::vector<TableTree::Leaf> unpack_leaves(std::size_t tree, const std::vector<std::int32_t> &step_of,
+                                               std::vector<std::int32_t> &targets) const;
+
+    /// A tree as it was grown, without its members.
+    ///
+    /// @param leaves by number
+    TableTree unpack(std::size_t tree, const std::vector<TableTree::Leaf> &leaves) const;
+
+    /// A tree, which has been checked.
+    const PackedTree &tree(std::size_t tree) const { return open(tree).packed; }
 
     /// The target of all rows, as steps.
-    std::vector<std::int32_t> steps() const;
+    std::vector<std::int32_t> steps(std::size_t n_threads) const;
 
 private:
     struct Tree {

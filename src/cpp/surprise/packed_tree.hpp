@@ -71,6 +71,7 @@ public:
 
     /// The node of a split as it was grown.
     TableTree::Node split_node(std::size_t split, const std::vector<std::uint16_t> &features) const;
+    const TableTree::BinSet &set(std::size_t number) const { return sets_[number]; }
     std::vector<TableTree::BinSet> sets() const { return {sets_, sets_ + header_.n_sets}; }
 
     /// Where the members of a leaf are; only of a tree that has them.

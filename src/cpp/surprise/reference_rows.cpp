@@ -96,13 +96,21 @@ private:
             const std::size_t n_pairs = each.forest->n_pairs();
             Leaf *const open = open_.data() + each.first_leaf * n;
             if (each.unpacked != nullptr) {
+                std::size_t n_members = members_.size();
                 for (std::size_t pair = 0; pair < n_pairs; ++pair) {
                     for (std::size_t i = 0; i < n; ++i) {
-                        const std::size_t place = begin + i - first;
-                        const std::uint32_t size = each.leaves.leaf(pair, place).n_rows;
-                        open[pair * n + i] = {static_cast<std::uint32_t>(members_.size()), size};
-                        each.forest->append_rows(each.forest->samples().unseen_tree(pair, rows.fitted[begin + i]),
-                                                 each.leaves.members_begin(pair, place), size, members_);
+                        const std::uint32_t size = each.leaves.leaf(pair, begin + i - first).n_rows;
+                        open[pair * n + i] = {static_cast<std::uint32_t>(n_members), size};
+                        n_members += size;
+                    }
+                }
+                members_.resize(n_members);
+                for (std::size_t pair = 0; pair < n_pairs; ++pair) {
+                    for (std::size_t i = 0; i < n; ++i) {
+                        const Leaf &leaf = open[pair * n + i];
+                        each.forest->copy_rows(each.forest->samples().unseen_tree(pair, rows.fitted[begin + i]),
+                                               each.leaves.members_begin(pair, begin + i - first), leaf.n,
+                                               members_.data() + leaf.begin);
                     }
                 }
                 continue;

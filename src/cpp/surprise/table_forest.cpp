@@ -78,20 +78,28 @@ TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::siz
       pairs_(n_pairs()),
       members_(n_pairs()),
       second_(n_pairs()) {
-    const std::vector<std::int32_t> steps = packed.steps();
+    const std::vector<std::int32_t> steps = packed.steps(n_threads);
     for_each_item(
         n_pairs(), n_threads,
         [&](const std::atomic<bool> &) {
             return [&](std::size_t pair) {
+                const std::size_t first = 2 * pair, second = first + 1;
                 std::vector<std::int32_t> &members = members_[pair];
-                TableTree first = packed.unpack(2 * pair, steps, members);
+                const std::vector<TableTree::Leaf> of_first = packed.unpack_leaves(first, steps, members);
                 second_[pair] = static_cast<std::uint32_t>(members.size());
-                TableTree second = for_new_rows ? TableTree::empty() : packed.unpack(2 * pair + 1, steps, members);
+                std::vector<TableTree::Leaf> of_second;
+                if (!for_new_rows) of_second = packed.unpack_leaves(second, steps, members);
                 members.resize(members.size() + step_lot);
-                pairs_[pair] = TreePair(planes_, first, second, second_[pair]);
+                const auto with = [&](std::size_t tree, const std::vector<TableTree::Leaf> &leaves) {
+                    return TreePair::Packed{packed.tree(tree), packed.features(), leaves};
+                };
+                // What is not needed is not read, and not checked.
+                std::optional<TreePair::Packed> other;
+                if (!for_new_rows) other.emplace(with(second, of_second));
+                pairs_[pair] = TreePair(planes_, with(first, of_first), other ? &*other : nullptr, second_[pair]);
                 if (pairs_[pair].is_usable()) return;
-                trees_[2 * pair] = std::move(first);
-                trees_[2 * pair + 1] = std::move(second);
+                trees_[first] = packed.unpack(first, of_first);
+                if (!for_new_rows) trees_[second] = packed.unpack(second, of_second);
             };
         },
         [](std::size_t) {});

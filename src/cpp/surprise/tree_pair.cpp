@@ -16,26 +16,26 @@ constexpr std::uint32_t no_number = 0x7fc00000u, max_first = 0x003fffffu;
 
 }  // namespace
 
-/// Appends one tree to the nodes of a pair.
-class TreePair::Builder {
+/// The nodes of a tree as it was grown, level by level, so that the upper levels are near each other.
+class TreePair::GrownNodes {
 public:
-    Builder(const RowPlanes &planes, const TableTree &tree, std::uint32_t offset, std::vector<Node> &nodes)
-        : planes_(planes), tree_(tree), offset_(offset), nodes_(nodes) {}
+    explicit GrownNodes(const TableTree &tree) : tree_(tree) {}
 
-    /// Returns whether the tree fits.
-    bool append() {
-        const std::size_t root = nodes_.size();
-        nodes_.emplace_back();
-        waiting_.push_back({0, root});
-        // Level by level, so that the upper levels are near each other.
+    bool is_leaf(std::uint32_t node) const { return tree_.nodes()[node].left == node; }
+    const TableTree::Node &split(std::uint32_t node) const { return tree_.nodes()[node]; }
+    const TableTree::Leaf &leaf(std::uint32_t node) const { return tree_.leaves()[node]; }
+    const TableTree::BinSet &set(std::size_t number) const { return tree_.sets()[number]; }
+
+    /// Where a node, whose parent has been visited, will be in the pair.
+    void put(std::uint32_t node, std::size_t place) { waiting_.push_back({node, place}); }
+    /// Visits all nodes, parents before their children, as long as it succeeds: `bool(node, place)`.
+    template <typename Visit>
+    bool visit_all(const Visit &visit) {
         for (std::size_t i = 0; i < waiting_.size(); ++i) {
-            if (!write(waiting_[i])) return false;
+            const auto [node, place] = waiting_[i];
+            if (!visit(node, place)) return false;
         }
-        for (const auto &[from, to] : copies_) {
-            nodes_[to] = nodes_[from];
-            if (nodes_[to].left == from) nodes_[to].left = static_cast<std::uint16_t>(to);
-        }
-        return nodes_.size() <= max_nodes;
+        return true;
     }
 
 private:
@@ -44,36 +44,87 @@ private:
         std::size_t place;
     };
 
-    bool write(const Waiting &each) {
-        const TableTree::Node &node = tree_.nodes()[each.node];
-        if (node.left == each.node) return write_leaf(each);
-        if (node.is_categorical) return write_categories(each, node);
+    const TableTree &tree_;
+    std::vector<Waiting> waiting_;
+};
+
+/// The same of a packed tree, whose nodes are numbered level by level.
+class TreePair::PackedNodes {
+public:
+    explicit PackedNodes(const Packed &packed) : packed_(packed), places_(packed.tree.n_nodes()) {}
+
+    bool is_leaf(std::uint32_t node) const { return !packed_.tree.splits(node); }
+    TableTree::Node split(std::uint32_t) const { return packed_.tree.split_node(n_splits_, packed_.features); }
+    const TableTree::Leaf &leaf(std::uint32_t node) const { return packed_.leaves[node - n_splits_]; }
+    const TableTree::BinSet &set(std::size_t number) const { return packed_.tree.set(number); }
+
+    void put(std::uint32_t node, std::size_t place) { places_[node] = static_cast<std::uint32_t>(place); }
+    template <typename Visit>
+    bool visit_all(const Visit &visit) {
+        for (std::uint32_t node = 0; node < places_.size(); ++node) {
+            if (!visit(node, places_[node])) return false;
+            n_splits_ += packed_.tree.splits(node);
+        }
+        return true;
+    }
+
+private:
+    const Packed &packed_;
+    std::vector<std::uint32_t> places_;
+    /// Before the node that is visited.
+    std::uint32_t n_splits_ = 0;
+};
+
+/// Appends one tree to the nodes of a pair.
+template <typename Tree>
+class TreePair::Builder {
+public:
+    Builder(const RowPlanes &planes, Tree &tree, std::uint32_t offset, std::vector<Node> &nodes)
+        : planes_(planes), tree_(tree), offset_(offset), nodes_(nodes) {}
+
+    /// Returns whether the tree fits.
+    bool append() {
+        const std::size_t root = nodes_.size();
+        nodes_.emplace_back();
+        tree_.put(0, root);
+        if (!tree_.visit_all([&](std::uint32_t node, std::size_t place) { return write(node, place); })) return false;
+        for (const auto &[from, to] : copies_) {
+            nodes_[to] = nodes_[from];
+            if (nodes_[to].left == from) nodes_[to].left = static_cast<std::uint16_t>(to);
+        }
+        return nodes_.size() <= max_nodes;
+    }
+
+private:
+    bool write(std::uint32_t which, std::size_t place) {
+        if (tree_.is_leaf(which)) return write_leaf(tree_.leaf(which), place);
+        const TableTree::Node node = tree_.split(which);
+        if (node.is_categorical) return write_categories(node, place);
         const bool is_below_all = std::isinf(node.threshold) && node.threshold > 0.0;
         const std::size_t plane = planes_.begin(node.feature) + (node.missing_left ? RowPlanes::side_by_side : 0);
         if ((!is_below_all && !(is_single(node.threshold) && std::isfinite(node.threshold))) || plane > max_place) {
             return false;
         }
         const float threshold = is_below_all ? RowPlanes::highest : static_cast<float>(node.threshold);
-        const std::size_t left = add_children(each.place, threshold, plane);
-        waiting_.push_back({node.left, left});
-        waiting_.push_back({node.left + 1, left + 1});
+        const std::size_t left = add_children(place, threshold, plane);
+        tree_.put(node.left, left);
+        tree_.put(node.left + 1, left + 1);
         return nodes_.size() <= max_nodes;
     }
 
-    bool write_leaf(const Waiting &each) {
-        const TableTree::Leaf &leaf = tree_.leaves()[each.node];
+    bool write_leaf(const TableTree::Leaf &leaf, std::size_t place) {
         const std::uint32_t first = leaf.first + offset_;
-        const std::size_t place = planes_.numbers_begin() + leaf.n_rows;
-        if (first > max_first || place > max_place) return false;
-        nodes_[each.place] = {std::bit_cast<float>(no_number | first), static_cast<std::uint16_t>(each.place),
-                              static_cast<std::uint16_t>(place)};
+        const std::size_t plane = planes_.numbers_begin() + leaf.n_rows;
+        if (first > max_first || plane > max_place) return false;
+        nodes_[place] = {std::bit_cast<float>(no_number | first), static_cast<std::uint16_t>(place),
+                         static_cast<std::uint16_t>(plane)};
         return true;
     }
 
     /// One node for each word that has bins of the set, or else of the other set, if that has fewer. The child that
     /// they lead to has a copy next to each.
-    bool write_categories(const Waiting &each, const TableTree::Node &node) {
-        const TableTree::BinSet &set = tree_.sets()[static_cast<std::size_t>(node.threshold)];
+    bool write_categories(const TableTree::Node &node, std::size_t place) {
+        const TableTree::BinSet &set = tree_.set(static_cast<std::size_t>(node.threshold));
         const std::size_t n_words = planes_.n_words(node.feature);
         if (planes_.begin(node.feature) + n_words * RowPlanes::side_by_side > max_place) return false;
         words_.assign(n_words, 0);
@@ -94,7 +145,7 @@ private:
         const bool is_other = count(others_) < count(words_);
         const std::vector<std::uint32_t> &asked = is_other ? others_ : words_;
         const std::uint32_t hit = node.left + is_other, missed = node.left + !is_other;
-        std::size_t place = each.place, first_hit = 0;
+        std::size_t first_hit = 0;
         for (std::size_t word = 0; word < n_words; ++word) {
             const bool is_last = word + 1 == n_words;
             if (asked[word] == 0 && !(is_last && first_hit == 0)) continue;
@@ -102,13 +153,13 @@ private:
             const std::size_t left = add_children(place, std::bit_cast<float>(asked[word]), plane);
             if (first_hit == 0) {
                 first_hit = left;
-                waiting_.push_back({hit, left});
+                tree_.put(hit, left);
             } else {
                 copies_.push_back({first_hit, left});
             }
             place = left + 1;
         }
-        waiting_.push_back({missed, place});
+        tree_.put(missed, place);
         return nodes_.size() <= max_nodes;
     }
 
@@ -120,10 +171,9 @@ private:
     }
 
     const RowPlanes &planes_;
-    const TableTree &tree_;
+    Tree &tree_;
     std::uint32_t offset_;
     std::vector<Node> &nodes_;
-    std::vector<Waiting> waiting_;
     struct Copy {
         std::size_t from, to;
     };
@@ -134,11 +184,25 @@ private:
 TreePair::TreePair(const RowPlanes &planes, const TableTree &first, const TableTree &second, std::uint32_t offset) {
     if (first.nodes().size() + second.nodes().size() > max_nodes) return;
     nodes_.reserve(first.nodes().size() + second.nodes().size());
-    const auto append = [&](const TableTree &tree, std::uint32_t begin) {
-        second_root_ = static_cast<std::uint32_t>(nodes_.size());
-        return Builder(planes, tree, begin, nodes_).append();
+    if (!append(planes, GrownNodes(first), 0) || !append(planes, GrownNodes(second), offset)) nodes_ = {};
+}
+
+TreePair::TreePair(const RowPlanes &planes, const Packed &first, const Packed *second, std::uint32_t offset) {
+    const std::size_t n_nodes = first.tree.n_nodes() + (second == nullptr ? 1 : second->tree.n_nodes());
+    if (n_nodes > max_nodes) return;
+    nodes_.reserve(n_nodes);
+    const TableTree nothing = TableTree::empty();
+    const auto append_second = [&] {
+        return second == nullptr ? append(planes, GrownNodes(nothing), offset)
+                                 : append(planes, PackedNodes(*second), offset);
     };
-    if (!append(first, 0) || !append(second, offset)) nodes_ = {};
+    if (!append(planes, PackedNodes(first), 0) || !append_second()) nodes_ = {};
+}
+
+template <typename Tree>
+bool TreePair::append(const RowPlanes &planes, Tree &&tree, std::uint32_t offset) {
+    second_root_ = static_cast<std::uint32_t>(nodes_.size());
+    return Builder<std::remove_reference_t<Tree>>(planes, tree, offset, nodes_).append();
 }
 
 void TreePair::find(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "surprise/packed_tree.hpp"
 #include "surprise/row_planes.hpp"
 #include "surprise/table_tree.hpp"
 
@@ -18,6 +19,19 @@ public:
     /// @param planes of the rows that go down
     /// @param offset what to add to the leaves of the second tree
     TreePair(const RowPlanes &planes, const TableTree &first, const TableTree &second, std::uint32_t offset);
+
+    /// A packed tree, and what is known of its leaves by their numbers.
+    struct Packed {
+        const PackedTree &tree;
+        /// By slot.
+        const std::vector<std::uint16_t> &features;
+        const std::vector<TableTree::Leaf> &leaves;
+    };
+
+    /// The same of packed trees.
+    ///
+    /// @param second null: a tree of one leaf without rows
+    TreePair(const RowPlanes &planes, const Packed &first, const Packed *second, std::uint32_t offset);
 
     /// Whether the trees fit.
     bool is_usable() const { return !nodes_.empty(); }
@@ -41,7 +55,13 @@ private:
         std::uint16_t place;
     };
 
+    template <typename Tree>
     class Builder;
+    class GrownNodes;
+    class PackedNodes;
+
+    template <typename Tree>
+    bool append(const RowPlanes &planes, Tree &&tree, std::uint32_t offset);
 
     template <bool has_categories>
     void find_all(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,

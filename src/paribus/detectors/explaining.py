@@ -113,10 +113,13 @@ class ExplainingDetector(ScoringDetector):
         batches = find_batches(rows, once=True)
         if batches is not None:
             return self._explain_highest(batches, n_rows, n_features)
+        table = self._read(rows)
+        if table.n_rows <= n_rows and (explained := self._explain_every(table, n_features)) is not None:
+            return explained
         with self.view().keeping():
-            found = self.results(rows)
-            chosen = found.highest(n_rows)
-            return self._explain_some(found.rows, chosen, n_features) if chosen.size else []
+            scored = self._score(table, table.labels(), "row")
+            chosen = self.results_of(scored, self.known_entries(scored)).highest(n_rows)
+            return self._explain_some(scored, chosen, n_features) if chosen.size else []
 
     def groups(self, rows: Any = None) -> list[AnomalyGroup]:
         """Finds groups of flagged rows that have the same cause.
@@ -249,13 +252,22 @@ class ExplainingDetector(ScoringDetector):
         True
         """
         table = self._read(rows)
+        return self._score(table, table.labels() if labels is None else labels, heading, tick)
+
+    def _score(
+        self,
+        table: Table,
+        labels: npt.NDArray[Any] | None,
+        heading: str,
+        tick: Callable[[int], object] | None = None,
+    ) -> ScoredRows:
         context, behavior = self._encode(table)
         judged = self._judge_encoded(context, behavior, tick)
         scores = self.method.total(judged.partial)
         p_values = self.method.p_values(scores, lambda: self.anomaly_scores_)
-        own = table.labels() if labels is None else labels
+        kinds = judged.kinds
         return ScoredRows(
-            table, context, behavior, judged.partial, scores, p_values, judged.kinds, False, own, heading, judged=judged
+            table, context, behavior, judged.partial, scores, p_values, kinds, False, labels, heading, judged=judged
         )
 
     def results_of(self, scored: ScoredRows, known: Sequence[KnownEntry] = ()) -> Results:
@@ -356,6 +368,25 @@ class ExplainingDetector(ScoringDetector):
             return []
         return self._explain_new(Table(join_tables(pieces, best)), [labels[place] for place in best], n_features)
 
+    def _explain_every(self, table: Table, n_features: int) -> list[Explanation] | None:
+        """Explains all rows of a table, in descending order of score, and scores them at the same time.
+
+        None if some of them are to be left out.
+        """
+        context, behavior = self._encode(table)
+        if self._known or np.isnan(behavior).all(axis=1).any():
+            return None
+        with self._encoded_batch(context, behavior, "Explaining") as batch:
+            findings = self._get_method().find(batch)
+            scores = self.method.total(findings.partial_scores)
+            if np.isnan(scores).any():
+                return None
+            labels = [table.row_label(row) for row in range(table.n_rows)]
+            view, own, new = self.view(), self._own_values(table), [None] * table.n_rows
+            explained = explain_rows(view, own, new, labels, behavior, scores, findings, n_features, Explanation)
+        self._n_outside += int(self._fitted.table.encoding.is_outside(context).sum())
+        return [explained[row] for row in highest(scores, table.n_rows).tolist()]
+
     def _explain_some(self, scored: ScoredRows, chosen: Positions, n_features: int) -> list[Explanation]:
         if scored.is_fitted:
             return self._explain_fitted(chosen, n_features)
@@ -407,6 +438,5 @@ class ExplainingDetector(ScoringDetector):
             if position is not None and batch.fitted[row] >= 0:
                 neighbors = findings.neighbors[row]
                 neighbors[neighbors == position] = batch.fitted[row]
-        return explain_rows(
-            self.view(), own, positions, labels, batch.behavior, scores, findings, n_features, Explanation
-        )
+        view = self.view()
+        return explain_rows(view, own, positions, labels, batch.behavior, scores, findings, n_features, Explanation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +17,7 @@ from paribus.explain.categories import CategoryFeature
 from paribus.explain.context import ContextFeature
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.facts import SMALLEST_P, BehaviorFeature, KnownDistribution, Thinness
+from paribus.explain.ranges import N_FACTS, GroupRanges
 from paribus.explain.view import FittedView
 from paribus.methods.interface import Findings
 
@@ -26,8 +28,6 @@ Number = TypeVar("Number", np.float64, np.int64)
 USUAL_REACH = 0.95
 # Rows whose reference groups are described at a time, so few that their groups fit into the cache.
 ROWS_AT_A_TIME = 250
-# What `describe_groups` says of a column: the ends of a range, the share in it, the least and the largest value.
-N_FACTS = 5
 
 
 def explain_rows(
@@ -129,6 +129,8 @@ class FoundFacts:
         limit = float(np.quantile(view.reach[:, 1], USUAL_REACH, method="inverted_cdf"))
         is_comparable = (findings.distances <= limit) & (findings.neighbors >= 0)
         self._n_comparable = is_comparable.sum(axis=1).tolist()
+        self._nearest = findings.distances[:, 0].tolist()
+        self._farthest = np.take_along_axis(findings.distances, sizes[:, None] - 1, axis=1)[:, 0].tolist()
         self._usual_nearest, self._usual_farthest = (float(value) for value in np.median(view.reach, axis=0))
 
     def _describe(self, weights: Floats, sizes: Positions) -> None:
@@ -137,27 +139,40 @@ class FoundFacts:
         numbers = np.array([place for place, column in enumerate(view.context) if column.is_number], dtype=np.int64)
         ranges = np.empty((len(numbers), n_rows, N_FACTS))
         n_counting, squares = np.empty(n_rows, dtype=np.int64), np.empty(n_rows)
-        for begin in range(0, n_rows, ROWS_AT_A_TIME):
+
+        def describe(begin: int) -> None:
             some = slice(begin, min(begin + ROWS_AT_A_TIME, n_rows))
             # Where there is no neighbor, any row will do: it is not looked at.
             neighbors = np.maximum(self._findings.neighbors[some], 0)
             groups = view.store.context(neighbors.ravel()).reshape(*neighbors.shape, len(view.context))
             ranges[:, some], n_counting[some], squares[some] = describe_groups(
-                groups, sizes[some], weights[some], numbers, view.n_threads
+                groups, sizes[some], weights[some], numbers
             )
-        self._n_counting, self._n_effective = n_counting.tolist(), (1.0 / squares).tolist()
-        self._ranges: dict[int, list[float]] = {}
-        self._table_shares: dict[int, list[float]] = {}
-        for place, of_column in zip(numbers.tolist(), ranges, strict=True):
-            self._ranges[place] = of_column.ravel().tolist()
-            self._table_shares[place] = view.context[place].table_shares(of_column).tolist()
 
-    def behavior(self, row: int, n: int | None = None) -> tuple[BehaviorFeature, ...]:
-        """The behavioral features of a row, or the first of them; the one that is off the most comes first."""
+        begins = range(0, n_rows, ROWS_AT_A_TIME)
+        n_threads = min(view.n_threads, len(begins))
+        if n_threads > 1:
+            # Few rows need no threads, and should not wait for their import.
+            from concurrent.futures import ThreadPoolExecutor
+
+            # To look up the groups takes longer than to describe them.
+            with ThreadPoolExecutor(n_threads) as threads:
+                deque(threads.map(describe, begins), maxlen=0)
+        else:
+            for begin in begins:
+                describe(begin)
+        self._n_counting, self._n_effective = n_counting.tolist(), (1.0 / squares).tolist()
+        self._ranges = {
+            place: GroupRanges(view.context[place], self._own[place], of_column)
+            for place, of_column in zip(numbers.tolist(), ranges, strict=True)
+        }
+
+    def behavior(self, row: int, first: int = 0, end: int | None = None) -> tuple[BehaviorFeature, ...]:
+        """The behavioral features of a row, or some of them; the one that is off the most comes first."""
         view, findings, size = self._view, self._findings, self._sizes[row]
         begin = row * self._n_features
         features = []
-        for place in self._order[begin : begin + self._n_features][:n]:
+        for place in self._order[begin : begin + self._n_features][first:end]:
             cell = begin + place
             # By position: this is done for each value.
             features.append(
@@ -180,27 +195,24 @@ class FoundFacts:
         group: Floats | None = None
         found = []
         for place, (column, counts) in enumerate(zip(self._view.context, self._counts[leading], strict=True)):
-            value = self._own[place][row]
-            of_column = self._ranges.get(place)
-            if of_column is not None and not math.isnan(of_column[N_FACTS * row]):
-                facts, share = of_column[N_FACTS * row : N_FACTS * (row + 1)], self._table_shares[place][row]
-                found.append(column.describe_range(value, facts, share, counts=counts))
+            ranges = self._ranges.get(place)
+            if ranges is not None and (feature := ranges.describe(row, counts=counts)) is not None:
+                found.append(feature)
                 continue
             if group is None:
                 group = self._view.store.context(self._findings.neighbors[row, : self._sizes[row]])
             weights = self._findings.weights[row, leading, : self._sizes[row]]
-            found.append(column.describe(value, group[:, place], weights, counts=counts))
+            found.append(column.describe(self._own[place][row], group[:, place], weights, counts=counts))
         return tuple(found)
 
     def thinness(self, row: int) -> Thinness:
         """How close the reference group of a row is."""
-        distances, n = self._findings.distances[row], self._sizes[row]
         return Thinness(
-            float(distances[0]),
-            float(distances[n - 1]),
+            self._nearest[row],
+            self._farthest[row],
             self._usual_nearest,
             self._usual_farthest,
-            n,
+            self._sizes[row],
             self._n_comparable[row],
             self._n_counting[row],
             self._n_effective[row],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,7 @@ FAR_BEYOND = 0.1
 MAX_MOMENTS = 10_000
 
 
-@dataclass(frozen=True)
-class ContextFeature:
+class ContextFeature(NamedTuple):
     """One contextual feature: the row's own value, and what its reference group has in common."""
 
     name: str
@@ -52,11 +51,13 @@ class ContextFeature:
     """The share of the whole table that the range or the categories cover."""
     warning: str | None
     """Why the group is not representative for this row's value; None if it is."""
-    format: ColumnFormat = field(repr=False)
+    format: ColumnFormat
     counts: bool = True
     """Whether the leading behavioral feature is judged by it."""
     words: str | None = None
-    """What the timestamps of the group have in common, as in 'Sundays in July, about 14 h'."""
+    """What the group has in common, if it has been written: '22 to 28', or 'Sundays in July, about 14 h'."""
+    own_words: str | None = None
+    """The row's own value as text, if it has been written."""
 
     @property
     def value(self) -> Any:
@@ -93,7 +94,7 @@ class ContextFeature:
     @property
     def text(self) -> str:
         """The row's own value as text."""
-        return self.format(self.own)
+        return self.format(self.own) if self.own_words is None else self.own_words
 
     @property
     def group_text(self) -> str:
@@ -101,9 +102,7 @@ class ContextFeature:
         if self.words is not None:
             return self.words
         if self.lowest is not None and self.highest is not None:
-            write = self.format.telling_apart(self.lowest, self.highest)
-            low, high = write(self.lowest), write(self.highest)
-            return low if self.lowest == self.highest else f"{low} to {high}"
+            return self.format.range_text(self.lowest, self.highest)
         words = [self.format(category) for category in self.categories[:MAX_LISTED]]
         more = len(self.categories) - len(words)
         if more:
@@ -164,25 +163,27 @@ class ContextColumn:
         # Among the rows with a value, as in the group.
         return self.summary.share_between(ranges[:, 0], ranges[:, 1])
 
-    def describe_range(
-        self, value: float | Hashable, found: Sequence[float], table_share: float, *, counts: bool
-    ) -> ContextFeature:
-        """Describes a row's own value and its group, of numbers without gaps, as `describe_groups` found it.
+    def are_beyond(self, values: Floats, lowest: Floats, highest: Floats) -> npt.NDArray[np.bool_]:
+        """By row: whether its value is far beyond all values of its group, which `beyond` puts in words."""
+        if not self.summary.has_values:
+            return np.full(len(values), False)
+        return np.maximum(values - highest, lowest - values) > self._far_beyond
 
-        `counts` is whether the leading behavioral feature is judged by this one.
-        """
-        low, high, share, least, most = found
-        warning = self._beyond(value, least, most)
-        return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format, counts)
+    def beyond(self, value: float | Hashable, lowest: float, highest: float) -> str | None:
+        """A warning if a row's own value is far beyond all values of its group, else None."""
+        if not isinstance(value, float):
+            return None
+        if max(value - highest, lowest - value) <= self._far_beyond:
+            return None
+        end, bound = ("at most", highest) if value > highest else ("at least", lowest)
+        write = self.format.telling_apart(value, bound)
+        alone = f"{self.format.title} {write(value)} lies beyond all rows it is compared with"
+        return f"{alone}, which have {end} {write(bound)}"
 
     def describe(self, value: float | Hashable, group: Floats, weights: Floats, *, counts: bool) -> ContextFeature:
         """Describes a row's own value and the weighted values of its reference group, of any kind."""
-        found = self._describe(value, group, weights)
-        return found if counts else replace(found, counts=False)
-
-    def _describe(self, value: float | Hashable, group: Floats, weights: Floats) -> ContextFeature:
         if self.codes is not None:
-            return self._describe_categories(value, group, weights)
+            return self._describe_categories(value, group, weights, counts)
         missing = float(weights[np.isnan(group)].sum())
         if missing > 0.5:
             return ContextFeature(
@@ -195,35 +196,42 @@ class ContextColumn:
                 self.summary.n_missing / self.summary.n_rows,
                 None,
                 self.format,
+                counts,
             )
         known = ~np.isnan(group)
-        values, counts = group[known], weights[known] / weights[known].sum()
-        low, high = weighted_quantiles(values, counts, CENTRAL)
+        values, shares = group[known], weights[known] / weights[known].sum()
+        low, high = weighted_quantiles(values, shares, CENTRAL)
         if self.times is not None:
-            return self._describe_times(self.times, value, values, counts, (low, high))
-        share = float(counts[(values >= low) & (values <= high)].sum())
-        warning = self._beyond(value, float(values.min()), float(values.max()))
+            return self._describe_times(self.times, value, values, shares, (low, high), counts)
+        share = float(shares[(values >= low) & (values <= high)].sum())
+        warning = self.beyond(value, float(values.min()), float(values.max()))
         # Among the rows with a value, as in the group.
         table_share = float(self.summary.share_between(low, high))
-        return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format)
+        return ContextFeature(self.name, value, low, high, (), share, table_share, warning, self.format, counts)
 
     def _describe_times(
-        self, times: TimeParts, value: float | Hashable, moments: Floats, counts: Floats, ends: tuple[float, float]
+        self,
+        times: TimeParts,
+        value: float | Hashable,
+        moments: Floats,
+        shares: Floats,
+        ends: tuple[float, float],
+        counts: bool,
     ) -> ContextFeature:
-        words = TimeWords.of(times, moments, counts, self.format)
-        share = float(counts[words.holds(times, moments)].sum())
+        words = TimeWords.of(times, moments, shares, self.format)
+        share = float(shares[words.holds(times, moments)].sum())
         every = evenly(self.summary.order_statistics, MAX_MOMENTS)
         table_share = float(words.holds(times, every).mean())
         warning = None
         if TREND in times.parts:
-            warning = self._beyond(value, float(moments.min()), float(moments.max()))
-        return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, words=words.text)
+            warning = self.beyond(value, float(moments.min()), float(moments.max()))
+        return ContextFeature(self.name, value, *ends, (), share, table_share, warning, self.format, counts, words.text)
 
-    def _describe_categories(self, value: Hashable, group: Floats, weights: Floats) -> ContextFeature:
-        counts = self._count(group, weights)
-        order = np.argsort(-counts, kind="stable")
+    def _describe_categories(self, value: Hashable, group: Floats, weights: Floats, counts: bool) -> ContextFeature:
+        shares = self._count(group, weights)
+        order = np.argsort(-shares, kind="stable")
         # The tolerance absorbs rounding errors of the sum.
-        n_named = int(np.searchsorted(np.cumsum(counts[order]), MIN_NAMED_SHARE - 1e-9)) + 1
+        n_named = int(np.searchsorted(np.cumsum(shares[order]), MIN_NAMED_SHARE - 1e-9)) + 1
         named = order[:n_named]
         categories = tuple(self._categories[i] for i in named)
         warning = None
@@ -232,20 +240,10 @@ class ContextColumn:
         elif value is not None and code is not None and not (group == code).any():
             warning = f"none of the rows it is compared with has {self.format.title} {self.format(value)}"
         assert self.summary.category_shares is not None
-        share, table_share = counts[named].sum(), self.summary.category_shares[named].sum()
+        share, table_share = shares[named].sum(), self.summary.category_shares[named].sum()
         return ContextFeature(
-            self.name, value, None, None, categories, float(share), float(table_share), warning, self.format
+            self.name, value, None, None, categories, float(share), float(table_share), warning, self.format, counts
         )
-
-    def _beyond(self, value: float | Hashable, lowest: float, highest: float) -> str | None:
-        if not isinstance(value, float):
-            return None
-        if max(value - highest, lowest - value) <= self._far_beyond:
-            return None
-        end, bound = ("at most", highest) if value > highest else ("at least", lowest)
-        write = self.format.telling_apart(value, bound)
-        alone = f"{self.format.title} {write(value)} lies beyond all rows it is compared with"
-        return f"{alone}, which have {end} {write(bound)}"
 
     def _count(self, codes: Floats, weights: Floats) -> Floats:
         n_categories = len(self._categories) - 1

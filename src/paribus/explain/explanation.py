@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from paribus.tables.row_store import RowStore
 class Facts(Protocol):
     """Facts about some rows, which are given by their place among these."""
 
-    def behavior(self, row: int, n: int | None = None) -> tuple[BehaviorFeature, ...]:
-        """The behavioral features of a row, or the first of them; the one that is off the most comes first."""
+    def behavior(self, row: int, first: int = 0, end: int | None = None) -> tuple[BehaviorFeature, ...]:
+        """The behavioral features of a row, or some of them; the one that is off the most comes first."""
 
     def context(self, row: int) -> tuple[ContextFeature, ...]:
         """The contextual features of a row: its own values, and what its reference group has in common."""
@@ -45,9 +45,9 @@ class KnownFacts:
     of_group: Thinness
     of_neighbors: tuple[Positions, Floats]
 
-    def behavior(self, row: int, n: int | None = None) -> tuple[BehaviorFeature, ...]:
-        """The behavioral features, or the first of them."""
-        return self.of_behavior[:n]
+    def behavior(self, row: int, first: int = 0, end: int | None = None) -> tuple[BehaviorFeature, ...]:
+        """The behavioral features, or some of them."""
+        return self.of_behavior[first:end]
 
     def context(self, row: int) -> tuple[ContextFeature, ...]:
         """The contextual features."""
@@ -193,7 +193,7 @@ class RowExplanation:
     def _look(self, n: int | None = None) -> _Told:
         """The facts that texts are made of, with some of the behavioral features; they are not kept."""
         facts, place = self._facts, self._place
-        return _Told(self, facts.behavior(place, n), facts.context(place), facts.thinness(place))
+        return _Told(self, _Features(facts, place, n), facts.context(place), facts.thinness(place))
 
     def __getstate__(self) -> dict[str, Any]:
         """The explanation without the facts about other rows."""
@@ -302,12 +302,41 @@ class RowExplanation:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
 
 
-@dataclass(frozen=True)
+class _Features(Sequence[BehaviorFeature]):
+    """The first behavioral features of a row. Many sentences name only one: the others are made if they are needed."""
+
+    def __init__(self, facts: Facts, place: int, n: int | None) -> None:
+        self._facts, self._place, self._n = facts, place, n
+        self._made = facts.behavior(place, 0, 1)
+
+    @overload
+    def __getitem__(self, index: int) -> BehaviorFeature: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[BehaviorFeature]: ...
+    def __getitem__(self, index: int | slice) -> BehaviorFeature | Sequence[BehaviorFeature]:
+        return self._made[0] if index == 0 else self._all[index]
+
+    def first(self, n: int) -> Sequence[BehaviorFeature]:
+        """No more than n of them."""
+        return self if n == self._n else self._all[:n]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[BehaviorFeature]:
+        return iter(self._all)
+
+    @cached_property
+    def _all(self) -> tuple[BehaviorFeature, ...]:
+        return self._made + self._facts.behavior(self._place, 1, self._n)
+
+
+@dataclass(slots=True)
 class _Told:
     """What the texts about a row are made of."""
 
     explanation: RowExplanation
-    behavior: tuple[BehaviorFeature, ...]
+    behavior: _Features
     context: tuple[ContextFeature, ...]
     thinness: Thinness
 
@@ -315,7 +344,8 @@ class _Told:
     def found(self) -> wording.Found:
         """What the sentence says of the row."""
         told = self.explanation
-        return wording.Found(self.behavior[: told.n_features], self.context, told.kind, told.p_value, told.is_anomaly)
+        behavior = self.behavior.first(told.n_features)
+        return wording.Found(behavior, self.context, told.kind, told.p_value, told.is_anomaly)
 
     @property
     def group(self) -> str:

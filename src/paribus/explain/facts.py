@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -244,7 +244,7 @@ class BehaviorFeature:
             return ""
         return _range(self.lower, self.upper, self._finer_format)
 
-    @property
+    @cached_property
     def range_given_others(self) -> str | None:
         """What 90 % of the rows have that have its other values, too; None if unknown, or if the value is among it."""
         usual = None if self.verdict is None else self.verdict.usual_given_all
@@ -301,8 +301,7 @@ def _range(lower: float, upper: float, write: ColumnFormat) -> str:
     return write(lower) if lower == upper else f"{write(lower)} to {write(upper)}"
 
 
-@dataclass(frozen=True)
-class Thinness:
+class Thinness(NamedTuple):
     """How far away the reference group is, and how far reference groups usually are in the fitted table."""
 
     nearest: float

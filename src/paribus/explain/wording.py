@@ -8,7 +8,7 @@ as `text`, `range_text` and `is_off`: a new kind of feature defines its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from paribus._common.text import listed, one_in
 from paribus.explain.categories import CategoryFeature
@@ -28,8 +28,7 @@ OTHER_VALUES = "the row's other values"
 MAX_P_TO_MENTION = 0.1
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """What a sentence is made of."""
 
     behavior: Sequence[BehaviorFeature]
@@ -85,9 +84,13 @@ def group(context: Sequence[ContextFeature], thinness: Thinness, *, by_leaves: b
         counting = "counts" if n_counting == 1 else "count"
         rows = nearest if n_counting == n_rows else f"{nearest}, of which {n_counting:,} {counting}"
     # Long lists of categories are not informative.
-    telling = [each for each in _most_telling(context) if each.sets_apart and len(each.categories) <= MAX_LISTED]
-    same = [each.title for each in telling if each.is_same]
-    others = [f"{each.title} {each.group_text}" for each in telling if not each.is_same]
+    same, others = [], []
+    for each in _most_telling(context):
+        if each.sets_apart and len(each.categories) <= MAX_LISTED:
+            if each.is_same:
+                same.append(each.title)
+            else:
+                others.append(f"{each.title} {each.group_text}")
     words = [f"with the same {listed(same, 'and')}"] if same else []
     words += [f"with {listed(others, 'and')}"] if others else []
     return f"{rows}, mostly {', and '.join(words)}" if words else rows
@@ -111,7 +114,7 @@ def _circumstances(found: Found) -> str:
 
 def _ordinary(found: Found) -> str:
     first = found.leading
-    if not first.range_text:
+    if not first.has_reference:
         return f"{first.text} {_circumstances(found)}: no comparable row has a value"
     return f"{first.text} {_circumstances(found)} is as usual: {_usual(first)}"
 
@@ -190,7 +193,7 @@ def _usual(feature: BehaviorFeature) -> str:
     """What comparable rows have."""
     if isinstance(feature, CategoryFeature):
         return feature.usual
-    if not feature.range_text:
+    if not feature.has_reference:
         return "no comparable row has a value"
     if feature.has_one_value:
         return f"all comparable rows have {feature.range_text}"
@@ -204,7 +207,7 @@ def _with_range(feature: BehaviorFeature) -> str:
     """The value, and in parentheses what comparable rows have."""
     if isinstance(feature, CategoryFeature):
         return f"{feature.text} ({feature.usual})"
-    if not feature.range_text:
+    if not feature.has_reference:
         return feature.text
     if feature.has_one_value:
         always = f"always {feature.range_text}" if feature.stands_out else "as always, but rare with its other values"

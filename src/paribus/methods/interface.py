@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -95,8 +95,7 @@ class KnownDensity:
         return self.density
 
 
-@dataclass(frozen=True)
-class CellVerdict:
+class CellVerdict(NamedTuple):
     """How improbable a value is."""
 
     p_value: float

@@ -13,6 +13,7 @@ import numpy as np
 
 from paribus._common.arrays import Floats
 from paribus._common.text import MAX_TEXT_LENGTH, plain
+from paribus._core import number_texts
 from paribus.tables.column import Kind, is_missing
 from paribus.tables.table import Table
 
@@ -23,6 +24,8 @@ MAX_DECIMALS = 4
 MAX_DIGITS = 12
 # Decimals that may be added to make two numbers look different.
 MAX_EXTRA_DECIMALS = 9
+# Numbers of more steps of their last decimal are not sure to look different where they differ by one.
+MANY_STEPS = 1e12
 PRESENCE = ("present", "missing")
 """The categories of a feature that says whether a value is there, by code."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -122,6 +125,38 @@ class ColumnFormat:
         # Neither -0.0, nor 0 for a number that is only small.
         return text.removeprefix("-") if value == 0 else f"{value:.3g}"
 
+    def texts(self, numbers: Floats) -> list[str]:
+        """Formats many numbers, in less time than one by one.
+
+        >>> ColumnFormat(Kind.NUMERIC, decimals=1).texts(np.array([2.25, 1e4, np.nan]))
+        ['2.2', '10,000.0', 'missing']
+        """
+        pattern, least, limit = self._plain_numbers
+        if not pattern:
+            return [self(number) for number in numbers.tolist()]
+        found = number_texts(np.ascontiguousarray(numbers), self.decimals, self.grouped, least, limit)
+        return [self(number) if text is None else text for text, number in zip(found, numbers.tolist(), strict=True)]
+
+    def range_text(self, low: float, high: float) -> str:
+        """A range, with enough decimals to tell its ends apart: '22 to 28', or one value."""
+        write = self.telling_apart(low, high)
+        return write(low) if low == high else f"{write(low)} to {write(high)}"
+
+    def range_texts(self, lows: Floats, highs: Floats) -> list[str]:
+        """Formats many ranges, in less time than one by one."""
+        ends = zip(lows.tolist(), highs.tolist(), strict=True)
+        if self.kind is not Kind.NUMERIC or self.scientific:
+            return [self.range_text(low, high) for low, high in ends]
+        bound = MANY_STEPS * self._apart
+        with np.errstate(over="ignore"):
+            look_different = (highs - lows > self._apart) & (-bound < lows) & (highs < bound)
+        return [
+            f"{low_text} to {high_text}" if differs else self.range_text(low, high)
+            for differs, (low, high), low_text, high_text in zip(
+                look_different.tolist(), ends, self.texts(lows), self.texts(highs), strict=True
+            )
+        ]
+
     def decoded(self, value: Any) -> Any:
         """A number of the column as the caller knows it: a timestamp or a duration if it stands for one.
 
@@ -172,7 +207,7 @@ class ColumnFormat:
     def _look_different(self, ordered: Sequence[float]) -> bool:
         """Whether distinct numbers are surely written differently, which need not be tried; not if one is missing."""
         apart = self._apart
-        if not ordered or not -1e12 * apart < ordered[0] <= ordered[-1] < 1e12 * apart:
+        if not ordered or not -MANY_STEPS * apart < ordered[0] <= ordered[-1] < MANY_STEPS * apart:
             return not ordered
         previous = ordered[0]
         for number in ordered:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -12,33 +12,31 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
-from paribus._common.statistics import column_ranges, evenly
+from paribus._common.statistics import column_ranges
 from paribus._common.workers import Workers
-from paribus._core import FeatureTable, RowIndex, reference_rows
+from paribus._core import FeatureTable, RowIndex
 from paribus.methods.cell_codes import encode
 from paribus.methods.interface import CellVerdict, Findings, Judged, RowBatch
 from paribus.methods.null import ScoreNull
 from paribus.methods.surprise.categories import CategoricalColumn, Categories, FoundShares
 from paribus.methods.surprise.cells import CellEvidence
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
-from paribus.methods.surprise.mixture import ConditionalColumn, FoundDistributions, find_support
+from paribus.methods.surprise.mixture import FoundDistributions
+from paribus.methods.surprise.preparing import choose_for_features, in_parts, summarize
+from paribus.methods.surprise.reference_groups import AnyColumn, ReferenceGroups
 from paribus.methods.surprise.renewal import CombinedSamples, check_bins
-from paribus.methods.surprise.screening import choose_others
 from paribus.methods.surprise.state import MAX_REFERENCES, Summary, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.tasks import ColumnTask, FitData, fit_elsewhere, make_column
 from paribus.methods.surprise.verdict import Verdict
-from paribus.methods.surprise.views import Addition, Asked, ForestSettings, Growth, WholeColumn, find_originals
+from paribus.methods.surprise.views import Addition, Asked, ForestSettings, Growth, find_originals
 from paribus.tables.encoded_table import EncodedTable, RowNumbers
 from paribus.tables.row_hash import row_keys
 
 N_QUANTILES = 100
-# The number of fitted rows from which the usual distance of reference rows is estimated.
-REACH_SAMPLE_SIZE = 200
 # For a value this improbable given all others, the range that they imply is reported.
 MAX_P_GIVEN_ALL = 0.02
 
 
-AnyColumn: TypeAlias = ConditionalColumn | CategoricalColumn
 FitResult: TypeAlias = tuple[Floats, Floats, tuple[Floats, Floats] | None]
 """Evidence, surprises, and both to learn from if they differ."""
 
@@ -58,10 +56,10 @@ class SurpriseModel:
     """
 
     def __init__(self, table: EncodedTable, settings: SurpriseSettings) -> None:
-        summaries = _summarize(table, np.full(table.n_rows, True))
+        summaries = summarize(table, np.full(table.n_rows, True))
         context = table.encoding.expand(table.rows[:, : table.n_contextual])
         ranges = [float(column_ranges(context[:, [feature]])[0]) for feature in range(context.shape[1])]
-        others = _choose_others(table, context, summaries)
+        others = choose_for_features(table, context, summaries)
         self._take_over(table, settings, RowIndex(table.rows), np.array(ranges), summaries, others)
 
     def _take_over(
@@ -74,10 +72,9 @@ class SurpriseModel:
         others: list[list[int]],
     ) -> None:
         self._settings = settings
-        self._table, self._rows = table, _in_parts(table)
+        self._table, self._rows = table, in_parts(table)
         self._index = index
         self._ranges, self._summaries = ranges, summaries
-        self._n_reference = min(len(self._rows) - 1, MAX_REFERENCES)
         self._n_contextual, self._n_behavioral = len(ranges), len(summaries)
         self._context = self._rows[:, : self._n_contextual]
         self._categorical = table.feature_kinds
@@ -97,6 +94,8 @@ class SurpriseModel:
             if others[feature]:
                 chosen = np.array([self._n_contextual + other for other in others[feature]], dtype=np.uint16)
                 self._given_all.append(self._column(feature, np.append(given, chosen)))
+        size = min(len(self._rows) - 1, MAX_REFERENCES)
+        self._groups = ReferenceGroups(self._rows, ranges, self._categorical, size, self._given_context)
         self._verdict: Verdict | None = None
 
     def _column(self, feature: int, features: npt.NDArray[np.uint16]) -> AnyColumn:
@@ -194,7 +193,7 @@ class SurpriseModel:
         model = cls.__new__(cls)
         some = np.full(table.n_rows, False)
         some[recent] = True
-        summaries = _summarize(table, some)
+        summaries = summarize(table, some)
         index = RowIndex(table.rows)
         model._take_over(table, state.settings, index, state.ranges, summaries, state.others)
         features = FeatureTable(model._rows, model._categorical)
@@ -396,10 +395,13 @@ class SurpriseModel:
             for forest in column.forests:
                 forest.hold(n_threads)
 
-    @contextmanager
-    def keeping(self) -> Iterator[None]:
+    def keeping(self) -> AbstractContextManager[None]:
         """Keeps what calls with many rows have to unpack, for further calls until the end."""
-        forests = [forest for column in self._columns for forest in column.forests]
+        return self._keeping(self._columns)
+
+    @contextmanager
+    def _keeping(self, columns: list[AnyColumn]) -> Iterator[None]:
+        forests = [forest for column in columns for forest in column.forests]
         for forest in forests:
             forest.keep(True)
         try:
@@ -424,66 +426,24 @@ class SurpriseModel:
 
         If too few rows share any, the nearest of the others are added.
         """
-        asked = self._asked(rows)
-        positions, distances, _ = self._groups(asked)
-        for row in np.flatnonzero(positions[:, -1] < 0).tolist():
-            self._fill_up(asked, row, positions[row], distances[row])
+        positions, distances = self._groups.find_full(self._asked(rows))
         return self._table.given(positions), distances
-
-    def _fill_up(self, asked: Asked, row: int, positions: Positions, distances: Floats) -> None:
-        """Adds the nearest rows until there are enough reference rows."""
-        context = asked.rows[row, : self._n_contextual]
-        found = positions[positions >= 0]
-        others = np.setdiff1d(np.arange(len(self._context)), np.append(found, asked.fitted[row]))
-        apart = self._distances(context, others)
-        more = np.argsort(apart, kind="stable")[: self._n_reference - len(found)]
-        near = np.append(distances[: len(found)], apart[more])
-        order = np.argsort(near, kind="stable")
-        positions[:], distances[:] = np.append(found, others[more])[order], near[order]
-
-    def _groups(self, asked: Asked) -> tuple[Positions, Floats, Floats]:
-        """The rows that count most for each row, nearest first, -1 where there are fewer; distances; and weights."""
-        is_category = self._categorical[: self._n_contextual].astype(bool)
-        positions, distances, weights = reference_rows(
-            [column.counted_forests for column in self._given_context],
-            self._rows,
-            np.where(is_category, 0.0, self._ranges),
-            asked.rows,
-            asked.fitted,
-            self._n_reference,
-            asked.n_threads,
-        )
-        # If all columns are constant, there is no forest to weight rows.
-        for row in np.flatnonzero(positions[:, 0] < 0).tolist():
-            self._fill_up(asked, row, positions[row], distances[row])
-            weights[row] = 1.0 / self._n_reference
-        return positions, distances, weights
-
-    def _distances(self, context: Floats, chosen: Positions) -> Floats:
-        """Gower's, as in QCAD: the mean over the features that both rows have."""
-        others = self._context[chosen]
-        is_category = self._categorical[: self._n_contextual].astype(bool)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            apart = np.abs(others - context) / np.where(self._ranges > 0, self._ranges, 1.0)
-        different = is_category | ~(self._ranges > 0)
-        apart[:, different] = others[:, different] != context[different]
-        known = ~(np.isnan(others) | np.isnan(context))
-        counted = known.sum(axis=1)
-        return np.where(counted > 0, np.where(known, apart, 0.0).sum(axis=1) / np.maximum(counted, 1), 1.0)
 
     def reach(self) -> Floats:
         """The distances of the nearest and the farthest reference row, for some of the fitted rows."""
-        some = evenly(np.arange(len(self._context)), REACH_SAMPLE_SIZE)
-        positions, distances, _ = self._groups(Asked(self._rows[some], some))
-        last = np.maximum((positions >= 0).sum(axis=1), 1) - 1
-        return np.column_stack([distances[:, 0], distances[np.arange(len(some)), last]])
+        return self._groups.reach()
 
     def find(self, rows: RowBatch, judged: Judged | None = None) -> Findings:
         """All results for rows."""
+        # The forests of distributions have the reference rows, too.
+        with self._keeping(self._given_context):
+            return self._find(rows, judged)
+
+    def _find(self, rows: RowBatch, judged: Judged | None) -> Findings:
         asked = self._asked(rows)
         columns: list[FoundDistributions | FoundShares] = []
         if judged is None:
-            judged = self._judge_and_find(asked, rows.behavior, columns)
+            judged = self._judge_and_find(asked, rows, columns)
         else:
             columns.extend(column.find(asked, N_QUANTILES) for column in self._given_context)
         central = np.stack([each.central for each in columns], axis=1)
@@ -493,7 +453,7 @@ class SurpriseModel:
         of_cells = alone.ravel().tolist()
         of_cells_together = [None] * len(of_cells) if together is None else together.ravel().tolist()
         usual_given_all = self._usual_given_all(asked, together)
-        positions, distances, weights = self._groups(asked)
+        positions, distances, weights = self._groups.find(asked)
 
         def verdict(row: int, feature: int) -> CellVerdict:
             found, cell = columns[feature], row * self._n_behavioral + feature
@@ -519,21 +479,21 @@ class SurpriseModel:
             verdict,
         )
 
-    def _judge_and_find(
-        self, asked: Asked, behavior: Floats, columns: list[FoundDistributions | FoundShares]
-    ) -> Judged:
+    def _judge_and_find(self, asked: Asked, rows: RowBatch, columns: list[FoundDistributions | FoundShares]) -> Judged:
         """What `judge` returns; the distributions given the context are appended to `columns`."""
         shape = (len(asked.rows), len(self._columns))
         evidence, surprises = np.empty(shape), np.empty(shape)
         for place, column in enumerate(self._columns):
-            values = np.ascontiguousarray(behavior[:, place % self._n_behavioral])
+            values = np.ascontiguousarray(rows.behavior[:, place % self._n_behavioral])
             if place < self._n_behavioral:
                 judged, found = column.judge_and_find(asked, values, N_QUANTILES)
                 columns.append(found)
             else:
                 judged = column.judge(asked, values)
             evidence[:, place], surprises[:, place] = judged
-        return self._judged(self._cells(evidence, surprises, self._gross(behavior)))
+            if rows.tick is not None:
+                rows.tick(len(asked.rows) * (place + 1) // len(self._columns))
+        return self._judged(self._cells(evidence, surprises, self._gross(rows.behavior)))
 
     def _usual_given_all(self, asked: Asked, p_values: Floats | None) -> dict[tuple[int, int], tuple[float, float]]:
         """By row and feature: the 90 % range given all others, of values that are odd given these."""
@@ -550,41 +510,3 @@ class SurpriseModel:
             for row, (low, _, high) in zip(odd.tolist(), central.tolist(), strict=True):
                 found[row, feature] = low, high
         return found
-
-
-def _summarize(table: EncodedTable, some: npt.NDArray[np.bool_]) -> list[Summary]:
-    """The whole of each behavioral feature: numbers of some rows, categories of all."""
-    summaries: list[Summary] = []
-    for feature, codes in enumerate(table.behavior_encoding.feature_codes):
-        target = np.ascontiguousarray(table.rows[:, table.n_contextual + feature])
-        if codes is None:
-            values = target[some & ~np.isnan(target)]
-            if values.size == 0:
-                raise ValueError("a behavioral column has no recent values")
-            summaries.append((WholeColumn.of(values), find_support(values)))
-        else:
-            summaries.append(Categories.of(target, len(codes)))
-    return summaries
-
-
-def _in_parts(table: EncodedTable) -> Floats:
-    """The rows of a table with timestamps split into parts; the array itself if there are none."""
-    if not table.encoding.times:
-        return table.rows
-    context = table.encoding.expand(table.rows[:, : table.n_contextual])
-    return np.ascontiguousarray(np.hstack([context, table.rows[:, table.n_contextual :]]))
-
-
-def _choose_others(table: EncodedTable, context: Floats, summaries: list[Summary]) -> list[list[int]]:
-    """By behavioral feature: the other values that it is judged by."""
-    n_values = len(table.behavior_encoding.codes)
-    behavior = table.rows[:, table.n_contextual : table.n_contextual + n_values].copy()
-    for feature, summary in enumerate(summaries[:n_values]):
-        if isinstance(summary, Categories):
-            # An order that does not depend on names: the most common category comes first.
-            ranks = np.argsort(np.argsort(-summary.counts, kind="stable"), kind="stable")
-            known = ~np.isnan(behavior[:, feature])
-            behavior[known, feature] = ranks[behavior[known, feature].astype(np.int64)]
-    chosen = [each.tolist() for each in choose_others(context, table.encoding.feature_kinds, behavior)]
-    # The value itself would reveal whether it is missing.
-    return [chosen[source] for source in table.behavior_encoding.sources]
