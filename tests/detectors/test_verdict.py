@@ -323,3 +323,26 @@ def test_the_tail_of_a_sum_is_that_of_a_gamma_distribution(n: int, seed: int) ->
     random = np.random.default_rng(seed)
     counts, sums = random.integers(1, n + 1, 20), np.append(random.gamma(n, size=18), [0.0, 800.0])
     np.testing.assert_allclose(gamma_tail(counts, sums, n), gammaincc(counts, sums), rtol=1e-10, atol=1e-200)
+
+
+def table_of_groups(n_groups: int, n_alone: int, seed: int) -> pd.DataFrame:
+    """Groups of 40 rows, and groups of one row, whose levels follow the same law."""
+    random = np.random.default_rng(seed)
+    group = np.concatenate([np.repeat(np.arange(n_groups), 40), n_groups + np.arange(n_alone)])
+    levels = 10.0 * random.normal(size=(n_groups + n_alone, 2))
+    values = levels[group] + random.normal(size=(len(group), 2))
+    return pd.DataFrame({"group": [f"g{each}" for each in group], "y": values[:, 0], "z": values[:, 1]})
+
+
+def test_a_row_without_comparable_rows_is_not_flagged_for_it() -> None:
+    """Tests that the only row of a category, fitted or new, is judged by all rows, and not by some arbitrary group."""
+    detectors = [fit_groups(table_of_groups(30, 10, seed)) for seed in range(3)]
+    assert sum((detector.labels_[-10:] == -1).sum() for detector in detectors) <= 2
+    new = table_of_groups(30, 60, seed=9)[-60:].assign(group=[f"new{each}" for each in range(60)])
+    assert (detectors[0].anomaly_score(new) > detectors[0].threshold_).mean() < 0.15
+    far = new[:1].assign(y=1e4)
+    assert detectors[0].anomaly_score(far)[0] > detectors[0].threshold_
+
+
+def fit_groups(table: pd.DataFrame) -> ConditionalSurprise:
+    return ConditionalSurprise(["group"], ["y", "z"], n_trees=32, n_jobs=1).fit(table)

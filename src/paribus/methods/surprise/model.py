@@ -18,8 +18,10 @@ from paribus._core import FeatureTable, RowIndex
 from paribus.methods.cell_codes import encode
 from paribus.methods.interface import CellVerdict, Findings, Judged, RowBatch
 from paribus.methods.null import ScoreNull
+from paribus.methods.surprise.calibration import USUAL_EVIDENCE
 from paribus.methods.surprise.categories import CategoricalColumn, Categories, FoundShares
 from paribus.methods.surprise.cells import CellEvidence
+from paribus.methods.surprise.familiarity import Familiarity
 from paribus.methods.surprise.forests import SampleDraws, StoredForests, time_blocks
 from paribus.methods.surprise.mixture import FoundDistributions
 from paribus.methods.surprise.preparing import choose_for_features, in_parts, summarize
@@ -81,6 +83,8 @@ class SurpriseModel:
         self._others = others
         """By behavioral feature: the others that it is judged by."""
         contexts = table.feature_contexts
+        is_category = self._categorical[: self._n_contextual].astype(bool)
+        self._familiarity = Familiarity(self._context, is_category, contexts)
         self._given_context: list[AnyColumn] = []
         self._given_all: list[AnyColumn] = []
         """Empty if there is one behavioral column."""
@@ -141,8 +145,9 @@ class SurpriseModel:
         bins = table.kinds().bins()
         del fitted, table
         gross = self._gross(self._rows[:, self._n_contextual :])
-        spread_cells = self._spread_cells(evidence, surprises, gross, spread)
-        cells = self._cells(evidence, surprises, gross)
+        unfamiliar = self._familiarity.unfamiliar(self._context, asked.fitted)
+        spread_cells = self._spread_cells(evidence, surprises, gross, unfamiliar, spread)
+        cells = self._cells(evidence, surprises, gross, unfamiliar)
         self._verdict = Verdict.fit(cells, spread_cells)
         del spread_cells
         forests = StoredForests(
@@ -218,8 +223,9 @@ class SurpriseModel:
             if to_learn is not None:
                 spread[place] = to_learn
         gross = model._gross(model._rows[recent, model._n_contextual :])
-        cells = model._cells(evidence, surprises, gross)
-        verdict = Verdict.fit(cells, model._spread_cells(evidence, surprises, gross, spread))
+        unfamiliar = model._familiarity.unfamiliar(model._context[recent], asked.fitted[recent])
+        cells = model._cells(evidence, surprises, gross, unfamiliar)
+        verdict = Verdict.fit(cells, model._spread_cells(evidence, surprises, gross, unfamiliar, spread))
         forests = StoredForests(
             index.order(),
             features.kinds().bins(),
@@ -327,7 +333,11 @@ class SurpriseModel:
             evidence[:, place], surprises[:, place] = column.judge(asked, values)
             if rows.tick is not None:
                 rows.tick(n_rows * (place + 1) // len(self._columns))
-        return self._cells(evidence, surprises, self._gross(rows.behavior))
+        return self._new_cells(asked, rows.behavior, evidence, surprises)
+
+    def _new_cells(self, asked: Asked, behavior: Floats, evidence: Floats, surprises: Floats) -> CellEvidence:
+        unfamiliar = self._familiarity.unfamiliar(asked.rows[:, : self._n_contextual], asked.fitted)
+        return self._cells(evidence, surprises, self._gross(behavior), unfamiliar)
 
     def _gross(self, behavior: Floats) -> Floats:
         """The evidence of values that are beyond anything that their columns have: [row][behavioral feature]."""
@@ -337,21 +347,32 @@ class SurpriseModel:
                 found[:, feature] = summary[0].tails.evidence(behavior[:, feature])
         return found
 
-    def _cells(self, evidence: Floats, surprises: Floats, gross: Floats) -> CellEvidence:
+    def _cells(
+        self, evidence: Floats, surprises: Floats, gross: Floats, unfamiliar: npt.NDArray[np.bool_] | None
+    ) -> CellEvidence:
         """The evidence of all cells, from that of each column given the context, and then given all: [row][column].
 
-        The arrays become part of the result, without a copy: that of gross values is at least `gross`.
+        The arrays become part of the result, without a copy: that of gross values is at least `gross`. In an unfamiliar
+        context, the density is thin everywhere, and surprises are no more than what the evidence says.
         """
         n = self._n_behavioral
-        alone, together = evidence[:, :n], evidence[:, n:] if self._given_all else evidence
-        np.maximum(alone, gross, out=alone)
-        if not self._given_all:
-            return CellEvidence(alone, alone, surprises, surprises, gross)
-        np.maximum(together, gross, out=together)
-        return CellEvidence(alone, together, surprises[:, :n], surprises[:, n:], gross)
+        parts = [(evidence[:, :n], surprises[:, :n])]
+        if self._given_all:
+            parts.append((evidence[:, n:], surprises[:, n:]))
+        for its_evidence, its_surprises in parts:
+            np.maximum(its_evidence, gross, out=its_evidence)
+            if unfamiliar is not None:
+                np.minimum(its_surprises, its_evidence - USUAL_EVIDENCE, out=its_surprises, where=unfamiliar)
+        (alone, alone_surprises), (together, together_surprises) = parts[0], parts[-1]
+        return CellEvidence(alone, together, alone_surprises, together_surprises, gross)
 
     def _spread_cells(
-        self, evidence: Floats, surprises: Floats, gross: Floats, spread: dict[int, tuple[Floats, Floats]]
+        self,
+        evidence: Floats,
+        surprises: Floats,
+        gross: Floats,
+        unfamiliar: npt.NDArray[np.bool_] | None,
+        spread: dict[int, tuple[Floats, Floats]],
     ) -> CellEvidence | None:
         """The cells with those of categories spread evenly; None if there are none."""
         if not spread:
@@ -359,7 +380,7 @@ class SurpriseModel:
         evidence, surprises = evidence.copy(), surprises.copy()
         for place, each in spread.items():
             evidence[:, place], surprises[:, place] = each
-        return self._cells(evidence, surprises, gross)
+        return self._cells(evidence, surprises, gross, unfamiliar)
 
     def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
         """The results for cells, in the order of `rows`."""
@@ -493,7 +514,7 @@ class SurpriseModel:
             evidence[:, place], surprises[:, place] = judged
             if rows.tick is not None:
                 rows.tick(len(asked.rows) * (place + 1) // len(self._columns))
-        return self._judged(self._cells(evidence, surprises, self._gross(rows.behavior)))
+        return self._judged(self._new_cells(asked, rows.behavior, evidence, surprises))
 
     def _usual_given_all(self, asked: Asked, p_values: Floats | None) -> dict[tuple[int, int], tuple[float, float]]:
         """By row and feature: the 90 % range given all others, of values that are odd given these."""
