@@ -48,7 +48,7 @@ def clean_figures() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_fits() -> Iterator[None]:
-    """Frees the fitted detectors at the end, which the C++ bindings would otherwise report as leaks."""
+    """Frees the fitted detectors and their figures at the end."""
     yield
     FITS.clear()
     FIGURES.clear()
