@@ -71,8 +71,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts tests that share a cluster first: one process runs them all, since others steal from the end of its list."""
-    items.sort(key=lambda item: item.get_closest_marker("needs_cluster") is None)
+    """Puts tests that share a cluster first, and those that share a browser next.
+
+    One process runs them all, since others steal from the end of its list. It mostly waits, and the others work.
+    """
+
+    def place(item: pytest.Item) -> int:
+        if item.get_closest_marker("needs_cluster") is not None:
+            return 0
+        return 1 if "browser" in getattr(item, "fixturenames", ()) else 2
+
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
