@@ -13,6 +13,7 @@ from paribus._common.arrays import Floats
 from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, splice_forests
 from paribus.methods.interface import CategoryShares
 from paribus.methods.surprise.calibration import LEVELS, USUAL_EVIDENCE, TailMap
+from paribus.methods.surprise.learned import LearnedCategories
 from paribus.methods.surprise.views import Addition, Asked, Bytes, Features, ForestSettings, GrownView, Growth, Tick
 
 # Beyond, the rarest categories share the last class.
@@ -135,19 +136,6 @@ class Categories:
 
 
 MAX_STRATA = 16
-
-
-@dataclass(frozen=True)
-class LearnedCategories:
-    """The fitted parameters of a column of categories, apart from its forest."""
-
-    strength: float
-    """The number of rows of the whole column that is added to each leaf."""
-    power: float
-    """The power of probabilities: forests average over trees, and are underconfident."""
-    wrong_share: float
-    """The share of arbitrary values; 0 if the table has no evidence of them."""
-    tail: TailMap
 
 
 @dataclass(frozen=True)
