@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,11 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
+@cache
+def tree_of(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
+
+
 def package_of(module: str) -> str:
     """The package that a module is in; the module itself for those that are in none, such as the doors."""
     return module.split(".")[1] if module.count(".") > 1 or module.split(".")[-1] in PACKAGES else module
@@ -118,10 +124,10 @@ def test_every_package_has_its_place() -> None:
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(PACKAGES)
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name not in DOORS])
-def test_imports_go_down(module: str) -> None:
+def test_imports_go_down() -> None:
     """Tests that a module imports only from its own package and those below it, lazily and for types included."""
-    assert upward_imports(module, ast.parse(MODULES[module].read_text(encoding="utf-8"))) == []
+    found = {module: upward_imports(module, tree_of(module)) for module in MODULES if module not in DOORS}
+    assert {module: names for module, names in found.items() if names} == {}
 
 
 def test_an_import_that_goes_up_is_noticed() -> None:
@@ -143,8 +149,8 @@ def work():
 def test_every_module_is_used() -> None:
     """Tests that each module is imported by another one, or named by the registry or the package's door."""
     used: set[str] = set()
-    for module, path in MODULES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for module in MODULES:
+        tree = tree_of(module)
         named = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
         for each in [*imports_of(tree), *(value for value in named if value in MODULES)]:
             if each != module:
@@ -153,10 +159,10 @@ def test_every_module_is_used() -> None:
     assert set(MODULES) - used - DOORS - LIBRARIES == set()
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_no_module_uses_privates_of_another(module: str) -> None:
+def test_no_module_uses_privates_of_another() -> None:
     """Tests that private names are used only in the module that defines them."""
-    assert foreign_privates(ast.parse(MODULES[module].read_text(encoding="utf-8"))) == []
+    found = {module: foreign_privates(tree_of(module)) for module in MODULES}
+    assert {module: names for module, names in found.items() if names} == {}
 
 
 def test_the_use_of_a_private_name_is_noticed() -> None:

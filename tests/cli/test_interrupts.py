@@ -26,7 +26,7 @@ def start_long_run(days: Path, folder: Path) -> subprocess.Popen[str]:
     maps = Path(f"/proc/{process.pid}/maps")
     deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline and "_core" not in maps.read_text():
-        pass
+        time.sleep(0.02)
     return process
 
 

@@ -30,14 +30,13 @@ def test_behavior_follows_the_formula_of_the_scheme(scheme: str) -> None:
         data = synthetic(scheme, 6, 6 if scheme == "S5" else 2, 20, 4000, seed)
         context = [np.array(data.table[name], dtype=float) for name in data.contextual]
         design = np.column_stack([shape(column) for column in context for shape in SHAPES[scheme]])
-        for name in data.behavioral:
-            values = np.array(data.table[name]) - 0.025
-            found, *_ = np.linalg.lstsq(design, values, rcond=None)
-            coefficients.extend(found)
-            residuals = values - design @ found
-            assert np.abs(residuals).max() < 0.035
-            assert residuals.mean() == pytest.approx(0, abs=0.003)
-            assert residuals.std() == pytest.approx(0.05 / np.sqrt(12), rel=0.05)
+        values = np.column_stack([data.table[name] for name in data.behavioral]) - 0.025
+        found, *_ = np.linalg.lstsq(design, values, rcond=None)
+        coefficients.extend(found.T.ravel())
+        residuals = values - design @ found
+        assert np.abs(residuals).max() < 0.035
+        assert residuals.mean(axis=0) == pytest.approx(0, abs=0.003)
+        assert residuals.std(axis=0) == pytest.approx(0.05 / np.sqrt(12), rel=0.05)
     # The precision that the noise allows: lower where shapes are similar.
     error = 0.06 if scheme == "S5" else 0.02
     zero = np.abs(coefficients) < error

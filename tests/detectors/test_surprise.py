@@ -19,9 +19,9 @@ from scipy.stats import t as student_t
 from paribus import QCAD, ConditionalSurprise, load
 from paribus._core import FeatureTable, Samples
 from paribus.methods.density import ColumnSupport, Density, student
-from paribus.methods.surprise.mixture import fit_shares, mix
 from paribus.methods.surprise.smoothing import SURPRISE_WIDTH
 from paribus.methods.surprise.trend import fit_trend
+from paribus.methods.surprise.view_shares import fit_shares, mix
 from paribus.methods.surprise.views import Asked, ForestSettings, ForestView, TrendTarget, WholeColumn
 from paribus.methods.surprise.views import make_target as make_trend_target
 from tests.support.forests import make_target

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from distributed.utils import get_mp_context
 
 import paribus.dask as on_dask
 from paribus import sample_rows
@@ -31,15 +32,18 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(
-        n_workers=1,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address="127.0.0.1:0",
-        host="127.0.0.1",
-        silence_logs=50,
-    ) as started:
-        yield started
+    """One worker. All workers are copies of a process that has imported what they need, which takes long."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(["distributed", "dask.dataframe", "paribus.detectors.cluster"])
+        with LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            host="127.0.0.1",
+            silence_logs=50,
+        ) as started:
+            yield started
 
 
 @pytest.fixture(scope="module")

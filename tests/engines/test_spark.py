@@ -83,7 +83,7 @@ def by_id(frame: Any) -> pd.DataFrame:
     return frame.toArrow().to_pandas().set_index("id").loc[stations()["id"]]
 
 
-@pytest.mark.parametrize("n_partitions", [1, 2, 7])
+@pytest.mark.parametrize("n_partitions", [1, 7])
 def test_partitions_give_the_same_bits(spark: Any, rows: Any, n_partitions: int) -> None:
     """Tests that the fit and the scores of shuffled rows in any number of partitions are those of one machine."""
     sample = sample_rows(stations(), CONTEXT, BEHAVIOR, n_rows=N_SAMPLE)

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import sysconfig
-import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
@@ -49,32 +48,25 @@ def test_the_interpreter_lock_stays_off_in_free_threaded_builds() -> None:
 
 def test_a_fork_during_a_fit_works_in_both_processes() -> None:
     """Tests that a process that is forked while other threads compute can fit on its own."""
-    expected, failures = fit_and_score(ConditionalSurprise), []
-    stop = threading.Event()
-
-    def keep_busy() -> None:
-        while not stop.is_set():
-            if fit_and_score(ConditionalSurprise) != expected:
-                failures.append("parent")
-
-    busy = threading.Thread(target=keep_busy)
-    busy.start()
-    try:
-        code = (
-            "import os, sys\n"
-            "from tests.faults.test_processes import fit_and_score, ConditionalSurprise\n"
-            "expected = fit_and_score(ConditionalSurprise)\n"
-            "child = os.fork()\n"
-            "if child == 0:\n"
-            "    os._exit(0 if fit_and_score(ConditionalSurprise) == expected else 9)\n"
-            "_, status = os.waitpid(child, 0)\n"
-            "sys.exit(os.waitstatus_to_exitcode(status))\n"
-        )
-        assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False).returncode == 0
-    finally:
-        stop.set()
-        busy.join()
-    assert failures == []
+    code = """
+import os, sys, threading
+from tests.faults.test_processes import fit_and_score, ConditionalSurprise
+expected, stop, failures = fit_and_score(ConditionalSurprise), threading.Event(), []
+def keep_busy():
+    while not stop.is_set():
+        if fit_and_score(ConditionalSurprise) != expected:
+            failures.append("parent")
+busy = threading.Thread(target=keep_busy)
+busy.start()
+child = os.fork()
+if child == 0:
+    os._exit(0 if fit_and_score(ConditionalSurprise) == expected else 9)
+_, status = os.waitpid(child, 0)
+stop.set()
+busy.join()
+sys.exit(os.waitstatus_to_exitcode(status) or len(failures))
+"""
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False, timeout=120).returncode == 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs fork")

@@ -13,7 +13,7 @@ def test_caution_makes_tails_of_few_scores_heavier(n_rows: int) -> None:
     """Tests that cautious evidence rises with the score, is never above the other, and is far below it far out."""
     scores = np.random.default_rng(n_rows).exponential(size=n_rows)
     asked = np.linspace(0.0, 100.0, 1001)
-    plain, cautious = ScoreNull.fit(scores)(asked), ScoreNull.fit(scores, is_cautious=True)(asked)
+    plain, cautious = ScoreNull.fit(scores)(asked), ScoreNull.fit_cautiously(scores)(asked)
     assert (cautious <= plain + 1e-12).all()
     assert (np.diff(cautious) >= 0).all()
     assert cautious[-1] < 0.8 * plain[-1]
@@ -23,4 +23,4 @@ def test_many_scores_need_no_caution() -> None:
     """Tests that the tail of a long table is what its rows say."""
     scores = np.random.default_rng(0).exponential(size=2000)
     asked = np.linspace(0.0, 100.0, 1001)
-    assert ScoreNull.fit(scores)(asked).tolist() == ScoreNull.fit(scores, is_cautious=True)(asked).tolist()
+    assert ScoreNull.fit(scores)(asked).tolist() == ScoreNull.fit_cautiously(scores)(asked).tolist()

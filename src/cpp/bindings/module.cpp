@@ -21,6 +21,11 @@ std::vector<std::string> kernel_names() {
 }  // namespace
 
 NB_MODULE(_core, m) {
+#if defined(NDEBUG) && !defined(PARIBUS_SANITIZE)
+    // At the end of a program that holds a detector in a thread that still runs, as servers and test runners do,
+    // nanobind would report leaks that are none: Python does not free such objects.
+    nb::set_leak_warnings(false);
+#endif
     // A wrong PARIBUS_KERNEL is an error here, not in the middle of the work.
     paribus::kernel();
     m.doc() = "The compiled part of paribus: the engine of QCAD, and forests over whole tables.";

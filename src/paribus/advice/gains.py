@@ -11,8 +11,8 @@ from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import average_ranks, evenly
 from paribus._core import FeatureTable, Target
 from paribus.methods.surprise.forests import SampleDraws, time_blocks
-from paribus.methods.surprise.mixture import fit_shares, mix
 from paribus.methods.surprise.smoothing import SURPRISE_WIDTH
+from paribus.methods.surprise.view_shares import fit_shares, mix
 from paribus.methods.surprise.views import Asked, ForestSettings, ForestView, WholeColumn
 from paribus.tables.encoding import ContextEncoding
 from paribus.tables.row_hash import Hashes, canonical_order, hash_contents, hash_rows

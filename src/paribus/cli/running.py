@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from copy import copy
+from functools import cache
 from typing import Any, NoReturn
 
 import typer
@@ -73,8 +74,9 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
+@cache
 def _command() -> Any:
-    """The main command. Adds `--debug` to each subcommand."""
+    """The main command, made once in a process. Adds `--debug` to each subcommand."""
     top = typer.main.get_command(app)
     debug = copy(next(option for option in top.params if option.name == "debug"))
     debug.expose_value = False

@@ -53,26 +53,30 @@ class ScoreNull:
     """The growth of scores beyond the last knot for which the probability falls by a factor of e."""
 
     @classmethod
-    def fit(cls, scores: Floats, *, is_cautious: bool = False) -> ScoreNull:
+    def fit(cls, scores: Floats) -> ScoreNull:
         """Learns from the scores of the fitted rows, judged out of sample; missing ones are left out.
-
-        If cautious, a tail that begins early, because there are few rows, is assumed to become heavier.
 
         >>> scores = np.random.default_rng(0).exponential(size=10_000)
         >>> null = ScoreNull.fit(np.append(scores, np.full(500, 60.0)))
         >>> np.exp(-null(np.array([6.9]))).round(3)
         array([0.001])
         """
-        descending = -np.sort(-scores[~np.isnan(scores)])
-        n_strange = _count_strange(descending)
-        ordinary = descending[n_strange:]
-        n = len(ordinary)
-        levels = levels_down_to(max(MIN_ROWS / n, END if n_strange else 0.0))
-        evidence, knots = -np.log(levels), quantiles(ordinary, levels)
+        return cls._of_ordinary(*_split_off_strange(scores))
+
+    @classmethod
+    def fit_cautiously(cls, scores: Floats) -> ScoreNull:
+        """The same, but a tail that begins early, because there are few rows, is assumed to become heavier."""
+        ordinary, n_strange = _split_off_strange(scores)
+        return cls._of_ordinary(ordinary, n_strange)._with_heavier_tail(len(ordinary))
+
+    @classmethod
+    def _of_ordinary(cls, descending: Floats, n_strange: int) -> ScoreNull:
+        """Learns from the scores of ordinary rows, given how many others there were."""
+        levels = levels_down_to(max(MIN_ROWS / len(descending), END if n_strange else 0.0))
+        evidence, knots = -np.log(levels), quantiles(descending, levels)
         scale = slope_of_tail(knots, evidence)
         distinct, first = np.unique(knots, return_index=True)
-        null = cls(distinct, evidence[first], scale)
-        return null._with_heavier_tail(n) if is_cautious else null
+        return cls(distinct, evidence[first], scale)
 
     def _with_heavier_tail(self, n_rows: int) -> ScoreNull:
         shape = HEAVIER * (np.sqrt(MIN_ROWS / n_rows) - ENOUGH)
@@ -103,6 +107,13 @@ class ScoreNull:
         return np.asarray(
             np.where(evidence > self.evidence[-1], beyond, np.interp(evidence, self.evidence, self.knots))
         )
+
+
+def _split_off_strange(scores: Floats) -> tuple[Floats, int]:
+    """The scores of ordinary rows, descending, and the number of others."""
+    descending = -np.sort(-scores[~np.isnan(scores)])
+    n_strange = _count_strange(descending)
+    return descending[n_strange:], n_strange
 
 
 def _count_strange(descending: Floats) -> int:

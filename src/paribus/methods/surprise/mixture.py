@@ -34,9 +34,11 @@ from paribus.methods.surprise.calibration import (
     TailMap,
     evidence_levels,
 )
+from paribus.methods.surprise.learned import Learned
 from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
 from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
 from paribus.methods.surprise.trend import Leverage, fit_trend
+from paribus.methods.surprise.view_shares import fit_shares, mix
 from paribus.methods.surprise.views import (
     NEGLIGIBLE,
     Addition,
@@ -59,7 +61,6 @@ MAX_ROWS_FOR_SHARES = 50_000
 MAX_ROWS_FOR_WIDTHS = 1_000
 MAX_ROWS_FOR_RANGES = 4_000
 MAX_ROWS_FOR_A_MEDIAN = 2_000
-N_ROUNDS = 50
 # The maximum number of distinct values that are listed.
 MAX_LISTED_VALUES = 2_000
 MAX_DECIMALS = 6
@@ -79,23 +80,6 @@ class FoundDistributions:
     """Returns all percentiles of a row, given its place among those that were asked about."""
     density: Callable[[int], Density]
     """Returns the distribution of a row."""
-
-
-@dataclass(frozen=True)
-class Learned:
-    """The fitted parameters of a conditional column, apart from its forests."""
-
-    shares: Floats
-    """The weights of the whole column and of each forest in the surprise."""
-    usual: float
-    """The median surprise of the fitted values."""
-    min_deviations: list[float]
-    """By forest."""
-    smoothing: ColumnSmoothing | None
-    """None for a constant column."""
-    calibration: CellCalibration | None
-    ranges: RangeMap
-    trend: TrendTarget | None
 
 
 class ConditionalColumn:
@@ -512,31 +496,3 @@ def _calibrated(calibration: CellCalibration, raw: Floats, surprises: Floats, ar
 def _lessened(surprises: Floats, factors: Floats) -> Floats:
     """Surprises above the usual, given how many times as hard values are to predict."""
     return np.where(surprises > 0, surprises / factors, surprises)
-
-
-def fit_shares(surprises: Floats) -> Floats:
-    """The shares of views, [view][row], with the maximum likelihood.
-
-    >>> fit_shares(np.array([[1.0, 1.0, 1.0], [4.0, 4.0, -2.0]])).round(2)
-    array([0.68, 0.32])
-    """
-    likelihoods = np.exp(surprises.min(axis=0) - surprises)
-    shares = np.full(len(surprises), 1.0 / len(surprises))
-    for _ in range(N_ROUNDS):
-        belief = shares[:, None] * likelihoods
-        shares = (belief / belief.sum(axis=0)).mean(axis=1)
-    return shares
-
-
-def mix(surprises: Floats, shares: Floats) -> Floats:
-    """The surprise of a mixture of views: [view][row] -> [row].
-
-    >>> mix(np.array([[1.0, 2.0], [1.0, 50.0]]), np.array([0.5, 0.5])).round(2)
-    array([1.  , 2.69])
-    """
-    least = surprises.min(axis=0)
-    # View by view, so that a row's mixture does not depend on the rows around it.
-    likelihood = np.zeros(surprises.shape[1])
-    for each, share in zip(surprises, shares, strict=True):
-        likelihood += share * np.exp(least - each)
-    return np.asarray(least - np.log(likelihood))

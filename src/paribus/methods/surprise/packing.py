@@ -10,8 +10,8 @@ from paribus._core import Samples
 from paribus.methods.density import ColumnSupport
 from paribus.methods.interface import Arrays
 from paribus.methods.surprise.calibration import CellCalibration, TailMap
-from paribus.methods.surprise.categories import Categories, LearnedCategories
-from paribus.methods.surprise.mixture import Learned
+from paribus.methods.surprise.categories import Categories
+from paribus.methods.surprise.learned import Learned, LearnedCategories
 from paribus.methods.surprise.state import FOREST, SurpriseState
 from paribus.methods.surprise.views import WholeColumn
 

@@ -8,9 +8,9 @@ from typing import TypeAlias
 from paribus._common.arrays import Floats
 from paribus.methods.density import ColumnSupport
 from paribus.methods.parameters import resolve_max_features
-from paribus.methods.surprise.categories import Categories, LearnedCategories
+from paribus.methods.surprise.categories import Categories
 from paribus.methods.surprise.forests import StoredForests
-from paribus.methods.surprise.mixture import Learned
+from paribus.methods.surprise.learned import Learned, LearnedCategories
 from paribus.methods.surprise.verdict import Verdict
 from paribus.methods.surprise.views import ForestSettings, WholeColumn
 

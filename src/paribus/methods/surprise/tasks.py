@@ -16,8 +16,9 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats, Positions
 from paribus._common.workers import Workers
 from paribus._core import FeatureKinds, FeatureTable, Samples
-from paribus.methods.surprise.categories import CategoricalColumn, Categories, LearnedCategories
-from paribus.methods.surprise.mixture import ConditionalColumn, Learned
+from paribus.methods.surprise.categories import CategoricalColumn, Categories
+from paribus.methods.surprise.learned import Learned, LearnedCategories
+from paribus.methods.surprise.mixture import ConditionalColumn
 from paribus.methods.surprise.state import Summary
 from paribus.methods.surprise.views import Asked, Bytes, Features, ForestSettings, GrownView, Growth
 from paribus.tables.encoded_table import RowNumbers

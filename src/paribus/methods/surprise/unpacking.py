@@ -16,9 +16,9 @@ from paribus.methods.interface import StoredArrays
 from paribus.methods.null import ScoreNull
 from paribus.methods.parameters import MAX_TREES
 from paribus.methods.surprise.calibration import CellCalibration, TailMap
-from paribus.methods.surprise.categories import Categories, LearnedCategories
+from paribus.methods.surprise.categories import Categories
 from paribus.methods.surprise.forests import StoredForests
-from paribus.methods.surprise.mixture import Learned
+from paribus.methods.surprise.learned import Learned, LearnedCategories
 from paribus.methods.surprise.smoothing import ColumnSmoothing
 from paribus.methods.surprise.state import FOREST, Summary, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.tails import ColumnTails

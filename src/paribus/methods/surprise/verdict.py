@@ -145,7 +145,8 @@ class Verdict:
                 return replace(learned, null=null)
         learned = cls._learn(cells.take(some), value_maps, limit, follows_tail=True)
         # Several features outvote each other; a single one has nothing but its own tail.
-        return replace(learned, null=ScoreNull.fit(learned.log_odds(cells)[has_values], is_cautious=n_features == 1))
+        fit_null = ScoreNull.fit_cautiously if n_features == 1 else ScoreNull.fit
+        return replace(learned, null=fit_null(learned.log_odds(cells)[has_values]))
 
     @classmethod
     def _learn(
