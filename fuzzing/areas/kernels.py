@@ -67,8 +67,8 @@ def check_forest(data: bytes) -> bool:
     if _least_gain(tree) < MIN_GAIN:
         return False
     for row, weights in zip(asked, found, strict=True):
-        leaf = forest_oracle.find(tree, row)
-        expect(np.flatnonzero(weights).tolist() == leaf, f"leaf {np.flatnonzero(weights)} instead of {leaf}")
+        leaf, leaves = np.flatnonzero(weights).tolist(), forest_oracle.find(tree, row)
+        expect(leaf in leaves, f"leaf {leaf} instead of one of {leaves}")
     return True
 
 

@@ -15,21 +15,38 @@ Array = np.ndarray[Any, Any]
 
 @dataclass
 class Split:
-    """The question of a node: whether a value goes left. Unseen values go with the majority."""
+    """The question of a node: whether a value goes left; None for a category that no row of the tree has.
+
+    What only the node has not seen goes with the majority.
+    """
 
     gain: Fraction
     feature: int
     goes_left: Any
 
 
-def grow(rows: list[int], columns: Array, categorical: Array, target: Array, min_samples_leaf: int) -> Any:
-    """A leaf (a list of rows), or a split with two child nodes. All features are tried; the first best one wins."""
+def grow(
+    rows: list[int],
+    columns: Array,
+    categorical: Array,
+    target: Array,
+    min_samples_leaf: int,
+    seen: list[set[float | None]] | None = None,
+) -> Any:
+    """A leaf (a list of rows), or a split with two child nodes. All features are tried; the first best one wins.
+
+    `seen` are the values of each feature in the whole tree.
+    """
+    if seen is None:
+        seen = [{_code(column[row]) for row in rows} for column in columns]
     best = None
     for feature in range(len(columns)):
         values = {row: columns[feature][row] for row in rows}
         known = [row for row in rows if not math.isnan(values[row])]
         missing = [row for row in rows if math.isnan(values[row])]
-        for left, right, goes_left in candidates(known, missing, values, target, bool(categorical[feature])):
+        for left, right, goes_left in candidates(
+            known, missing, values, target, seen[feature] if categorical[feature] else None
+        ):
             if min(len(left), len(right)) < min_samples_leaf:
                 continue
             gain = gain_of(left, right, target)
@@ -40,24 +57,33 @@ def grow(rows: list[int], columns: Array, categorical: Array, target: Array, min
     sides: tuple[list[int], list[int]] = ([], [])
     for row in rows:
         sides[not best.goes_left(columns[best.feature][row])].append(row)
-    return best, *(grow(side, columns, categorical, target, min_samples_leaf) for side in sides)
+    return best, *(grow(side, columns, categorical, target, min_samples_leaf, seen) for side in sides)
 
 
-def candidates(known: list[int], missing: list[int], values: Any, target: Array, is_category: bool) -> Any:
-    """Left rows, right rows and question of each split, in ascending order of thresholds."""
+def _code(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def candidates(known: list[int], missing: list[int], values: Any, target: Array, seen: set[float | None] | None) -> Any:
+    """Left rows, right rows and question of each split, in ascending order of thresholds.
+
+    `seen` are the categories in the whole tree; None for numbers.
+    """
     n = len(known) + len(missing)
-    if is_category:
+    if seen is not None:
         groups: dict[Any, list[int]] = {}
         for row in [*known, *missing]:
-            groups.setdefault(None if math.isnan(values[row]) else values[row], []).append(row)
+            groups.setdefault(_code(values[row]), []).append(row)
         order = sorted(groups, key=lambda code: Fraction(sum(map(Fraction, target[groups[code]]))) / len(groups[code]))
         for cut in range(1, len(order)):
             left = [row for code in order[:cut] for row in groups[code]]
             right = [row for code in order[cut:] for row in groups[code]]
             majority = 2 * len(left) >= n
 
-            def goes_left(value: float, cut: int = cut, order: Any = order, majority: bool = majority) -> bool:
-                code = None if math.isnan(value) else value
+            def goes_left(value: float, cut: int = cut, order: Any = order, majority: bool = majority) -> bool | None:
+                code = _code(value)
+                if code not in seen:
+                    return None
                 return code in order[:cut] if code in order else majority
 
             yield left, right, goes_left
@@ -81,12 +107,14 @@ def gain_of(left: list[int], right: list[int], target: Array) -> Fraction:
     return apart * apart * len(left) * len(right) / (len(left) + len(right))
 
 
-def find(node: Any, values: Array) -> list[int]:
-    """The leaf that a row falls into."""
-    while not isinstance(node, list):
-        split, left, right = node
-        node = left if split.goes_left(values[split.feature]) else right
-    return list(node)
+def find(node: Any, values: Array) -> list[list[int]]:
+    """The leaves that a row may fall into: one, unless it has a category that the tree has not seen."""
+    if isinstance(node, list):
+        return [node]
+    split, left, right = node
+    goes_left = split.goes_left(values[split.feature])
+    sides = [left, right] if goes_left is None else [left if goes_left else right]
+    return [leaf for side in sides for leaf in find(side, values)]
 
 
 def surprise(weights: Array, target: Array, value: float, width: float, least: float) -> float:
