@@ -13,8 +13,8 @@ BODY = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25)
 STEP = 0.7
 # The minimum number of rows beyond a knot, for its position to be reliable.
 MIN_ROWS = 12
-# If anomalies were counted, and no gap tells them from ordinary rows, the tail is estimated down to this probability, and
-# extrapolated beyond.
+# If anomalies were counted, and no gap tells them from ordinary rows, the tail is estimated down to this probability,
+# and extrapolated beyond.
 END = 0.1
 # Anomalies are counted beyond the score that ordinary rows would exceed with this probability, if their tail continued
 # as the body ends.
