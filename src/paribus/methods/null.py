@@ -13,8 +13,7 @@ BODY = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25)
 STEP = 0.7
 # The minimum number of rows beyond a knot, for its position to be reliable.
 MIN_ROWS = 12
-# If anomalies were counted, and no gap tells them from ordinary rows, the tail is estimated down to this probability,
-# and extrapolated beyond.
+# If anomalies were counted, the tail is estimated down to this probability, and extrapolated beyond.
 END = 0.1
 # Anomalies are counted beyond the score that ordinary rows would exceed with this probability, if their tail continued
 # as the body ends.
@@ -62,19 +61,19 @@ class ScoreNull:
         >>> np.exp(-null(np.array([6.9]))).round(3)
         array([0.001])
         """
-        return cls._of_ordinary(_Divided.of(scores))
+        return cls._of_ordinary(*_split_off_strange(scores))
 
     @classmethod
     def fit_cautiously(cls, scores: Floats) -> ScoreNull:
         """The same, but a tail that begins early, because there are few rows, is assumed to become heavier."""
-        divided = _Divided.of(scores)
-        return cls._of_ordinary(divided)._with_heavier_tail(len(divided.ordinary))
+        ordinary, n_strange = _split_off_strange(scores)
+        return cls._of_ordinary(ordinary, n_strange)._with_heavier_tail(len(ordinary))
 
     @classmethod
-    def _of_ordinary(cls, divided: _Divided) -> ScoreNull:
-        ordinary = divided.ordinary
-        levels = levels_down_to(max(MIN_ROWS / len(ordinary), 0.0 if divided.is_clean else END))
-        evidence, knots = -np.log(levels), quantiles(ordinary, levels)
+    def _of_ordinary(cls, descending: Floats, n_strange: int) -> ScoreNull:
+        """Learns from the scores of ordinary rows, given how many others there were."""
+        levels = levels_down_to(max(MIN_ROWS / len(descending), END if n_strange else 0.0))
+        evidence, knots = -np.log(levels), quantiles(descending, levels)
         scale = slope_of_tail(knots, evidence)
         distinct, first = np.unique(knots, return_index=True)
         return cls(distinct, evidence[first], scale)
@@ -110,26 +109,22 @@ class ScoreNull:
         )
 
 
-@dataclass(frozen=True)
-class _Divided:
-    """The scores of ordinary rows, without those that are far higher."""
+def _split_off_strange(scores: Floats) -> tuple[Floats, int]:
+    """The scores of ordinary rows, descending, and the number of others."""
+    descending = -np.sort(-scores[~np.isnan(scores)])
+    n_strange = _count_strange(descending)
+    return descending[n_strange:], n_strange
 
-    ordinary: Floats
-    """Descending."""
-    is_clean: bool
-    """Whether nothing is left that may be strange: no row was left out, or a gap separates all that were."""
 
-    @classmethod
-    def of(cls, scores: Floats) -> _Divided:
-        descending = -np.sort(-scores[~np.isnan(scores)])
-        beyond_gap = _count_beyond_gap(descending)
-        n_strange = beyond_gap
-        for _ in range(N_ROUNDS):
-            found = max(excess_beyond(descending, n_strange), beyond_gap)
-            if found == n_strange:
-                break
-            n_strange = found
-        return cls(descending[n_strange:], n_strange == beyond_gap)
+def _count_strange(descending: Floats) -> int:
+    """The number of rows with a far higher score than ordinary rows would have."""
+    n_strange = 0
+    for _ in range(N_ROUNDS):
+        found = excess_beyond(descending, n_strange)
+        if found == n_strange:
+            break
+        n_strange = found
+    return max(n_strange, _count_beyond_gap(descending))
 
 
 def excess_beyond(descending: Floats, n_strange: int) -> int:
