@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from paribus import QCAD
+from paribus.tables.table import Table
 from tests.support.detectors import DetectorClass, for_both, quick
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
@@ -102,6 +103,35 @@ def test_explain_all_is_explain_for_the_highest_scores(make: DetectorClass) -> N
     for explanation in everything[:10]:
         assert explanation.position is not None
         assert explanation.to_dict() == detector.explain(explanation.position).to_dict()
+
+
+@for_both
+def test_many_rows_are_explained_in_blocks(make: DetectorClass, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that rows which are explained block by block, on two threads, have the explanations of one block."""
+    frame = mixed_table(90, missing=0.1)
+    detector, progress = fit(make, frame.iloc[:60]), []
+    asked = {"new": frame.iloc[60:], "fitted": None}
+    expected = {name: [each.to_dict() for each in detector.explain_all(60, rows=rows)] for name, rows in asked.items()}
+    sentences = detector.to_frame(rows=frame.iloc[60:], columns="all")
+    monkeypatch.setattr("paribus.detectors.explaining.ROWS_AT_A_TIME", 7)
+    detector.progress = lambda n_done, n_rows: progress.append((n_done, n_rows))
+    for name, rows in asked.items():
+        assert [each.to_dict() for each in detector.explain_all(60, rows=rows)] == expected[name]
+    assert detector.to_frame(rows=frame.iloc[60:], columns="all").equals(sentences)
+    assert (30, 30) in progress
+    assert max(done for done, of in progress if of == 60) == 60
+
+
+@for_both
+def test_a_row_without_a_score_is_named(make: DetectorClass, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the error names the row that cannot be explained, also if it is in a later block than the first."""
+    frame = mixed_table(60, missing=0.0)
+    detector = fit(make, frame)
+    asked = frame.iloc[:20].copy()
+    asked.loc[asked.index[17], BEHAVIOR] = np.nan
+    monkeypatch.setattr("paribus.detectors.explaining.ROWS_AT_A_TIME", 7)
+    with pytest.raises(ValueError, match=r"^row 17 has no score"):
+        detector._explain_new(Table(asked), list(range(20)), 3)
 
 
 @for_both

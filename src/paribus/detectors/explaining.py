@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Positions
 from paribus._common.scratch import scratch_folder
+from paribus._common.threads import in_two_steps
 from paribus._common.validation import check_whole_number
 from paribus.detectors.batches import each_batch
 from paribus.detectors.estimator import require_fitted
@@ -20,8 +22,8 @@ from paribus.explain.build import explain_rows
 from paribus.explain.finding import N_FEATURES
 from paribus.explain.group import AnomalyGroup, plain_label
 from paribus.explain.known import KnownEntry, KnownLike, read_known, usable_rules
-from paribus.explain.view import highest
-from paribus.methods.interface import Judged, RowBatch
+from paribus.explain.view import FittedView, highest
+from paribus.methods.interface import Findings, Judged, RowBatch
 from paribus.output.results import MAX_FINDINGS, Results, ScoredRows, WholeTable
 from paribus.output.streamed import RowKeeper, ScoreRanks
 from paribus.tables.joining import join_tables
@@ -29,8 +31,20 @@ from paribus.tables.rows import as_one_row
 from paribus.tables.streams import TableBatches, find_batches
 from paribus.tables.table import Table
 
-# Rows of a batch that are explained at a time, which bounds the memory for their distributions.
-SENTENCES_AT_A_TIME = 2_048
+# Rows that are explained at a time. While the next ones are compared, the sentences of these are written.
+ROWS_AT_A_TIME = 4_096
+
+Used = TypeVar("Used")
+
+
+class RowWithoutScore(ValueError):
+    """A row that is to be explained has no score."""
+
+
+def _with_sentence(explanation: Explanation) -> Explanation:
+    # The sentence is kept, and written now, while the next rows are compared.
+    _ = explanation.sentence
+    return explanation
 
 
 class ExplainingDetector(ScoringDetector):
@@ -340,12 +354,11 @@ class ExplainingDetector(ScoringDetector):
 
     def _sentences(self, table: Table, rows: Positions) -> npt.NDArray[np.object_]:
         found = np.full(table.n_rows, None, dtype=object)
-        some = Table(table.take(rows)) if len(rows) else table
-        with self.view().keeping():
-            for begin in range(0, len(rows), SENTENCES_AT_A_TIME):
-                places = np.arange(begin, min(begin + SENTENCES_AT_A_TIME, len(rows)))
-                explained = self._explain_new(Table(some.take(places)), [None] * len(places), N_FEATURES)
-                found[rows[places]] = [each.sentence for each in explained]
+        if len(rows):
+            asked, new = Table(table.take(rows)), [None] * len(rows)
+            with self._batch(asked, "Explaining") as batch:
+                own = self._own_values(asked)
+                found[rows] = self._explain(batch, own, new, new, N_FEATURES, use=lambda each: each.sentence)
         return found
 
     def _explain_highest(self, batches: TableBatches, n_rows: int, n_features: int) -> list[Explanation]:
@@ -376,15 +389,14 @@ class ExplainingDetector(ScoringDetector):
         context, behavior = self._encode(table)
         if self._known or np.isnan(behavior).all(axis=1).any():
             return None
-        with self._encoded_batch(context, behavior, "Explaining") as batch:
-            findings = self._get_method().find(batch)
-            scores = self.method.total(findings.partial_scores)
-            if np.isnan(scores).any():
-                return None
-            labels = [table.row_label(row) for row in range(table.n_rows)]
-            view, own, new = self.view(), self._own_values(table), [None] * table.n_rows
-            explained = explain_rows(view, own, new, labels, behavior, scores, findings, n_features, Explanation)
+        labels = [table.row_label(row) for row in range(table.n_rows)]
+        try:
+            with self._encoded_batch(context, behavior, "Explaining") as batch:
+                explained = self._explain(batch, self._own_values(table), [None] * table.n_rows, labels, n_features)
+        except RowWithoutScore:
+            return None
         self._n_outside += int(self._fitted.table.encoding.is_outside(context).sum())
+        scores = np.array([each.score for each in explained])
         return [explained[row] for row in highest(scores, table.n_rows).tolist()]
 
     def _explain_some(self, scored: ScoredRows, chosen: Positions, n_features: int) -> list[Explanation]:
@@ -425,12 +437,46 @@ class ExplainingDetector(ScoringDetector):
         labels: Sequence[Hashable],
         n_features: int,
         judged: Judged | None = None,
+        use: Callable[[Explanation], Used] = _with_sentence,
+    ) -> list[Used]:
+        """Explains the rows of a batch. Returns what `use` makes of the explanations.
+
+        `judged` is what the method said of the rows, if it is known.
+        """
+        n_rows, method, view = len(batch.context), self._get_method(), self.view()
+
+        def find(rows: slice) -> Findings:
+            return method.find(batch.part(rows), None if judged is None else judged.take(rows))
+
+        def tell(rows: slice, findings: Findings) -> list[Used]:
+            own_values = [each[rows] for each in own]
+            explained = self._tell(
+                view, batch.part(rows), own_values, positions[rows], labels[rows], n_features, findings
+            )
+            return [use(each) for each in explained]
+
+        blocks = [slice(begin, min(begin + ROWS_AT_A_TIME, n_rows)) for begin in range(0, n_rows, ROWS_AT_A_TIME)]
+        if len(blocks) == 1:
+            return tell(blocks[0], find(blocks[0]))
+        with view.keeping():
+            return list(chain.from_iterable(in_two_steps(blocks, find, tell)))
+
+    def _tell(
+        self,
+        view: FittedView,
+        batch: RowBatch,
+        own: Sequence[Any],
+        positions: Sequence[int | None],
+        labels: Sequence[Hashable],
+        n_features: int,
+        findings: Findings,
     ) -> list[Explanation]:
-        findings = self._get_method().find(batch, judged)
+        """Makes explanations of what a method found."""
         scores = self.method.total(findings.partial_scores)
         if np.isnan(scores).any():
-            named = "the row" if labels[0] is None else f"row {labels[0]}"
-            raise ValueError(
+            first = labels[int(np.isnan(scores).argmax())]
+            named = "the row" if first is None else f"row {first}"
+            raise RowWithoutScore(
                 f"{named} has no score: no behavioral feature has a value both there and in the reference group"
             )
         for row, position in enumerate(positions):
@@ -438,5 +484,4 @@ class ExplainingDetector(ScoringDetector):
             if position is not None and batch.fitted[row] >= 0:
                 neighbors = findings.neighbors[row]
                 neighbors[neighbors == position] = batch.fitted[row]
-        view = self.view()
         return explain_rows(view, own, positions, labels, batch.behavior, scores, findings, n_features, Explanation)

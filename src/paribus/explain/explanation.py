@@ -175,7 +175,7 @@ class RowExplanation:
         """Which rows the row is compared with: how many count, and what sets them apart from the whole table."""
         return self._look(1).group
 
-    @property
+    @cached_property
     def sentence(self) -> str:
         """What stands out, what is usual, how rare it is, and compared with which rows; in the units of the table."""
         return self._look(self.n_features).sentence

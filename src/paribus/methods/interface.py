@@ -37,6 +37,17 @@ class RowBatch:
     tick: Callable[[int], object] | None = None
     """A function that is called with the number of rows done."""
 
+    def part(self, rows: slice) -> RowBatch:
+        """Successive rows of the batch."""
+        tick, begin = self.tick, rows.start
+        return RowBatch(
+            self.context[rows],
+            self.behavior[rows],
+            self.fitted[rows],
+            self.n_threads,
+            None if tick is None else lambda n_done: tick(begin + n_done),
+        )
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -61,7 +72,7 @@ class Judged:
         """[row][behavioral feature]: the probability of a value at most as dense given everything else in the row."""
         return None if self.cell_codes_given_all is None else decode(self.cell_codes_given_all)
 
-    def take(self, rows: Positions) -> Judged:
+    def take(self, rows: Positions | slice) -> Judged:
         """The results for some of the rows."""
         return Judged(*(None if each is None else each[rows] for each in vars(self).values()))  # type: ignore[arg-type]
 
