@@ -53,25 +53,23 @@ def _limits() -> Iterator[int]:
 
 def in_two_steps(
     items: Iterable[Item], first: Callable[[Item], Halfway], second: Callable[[Item, Halfway], Result]
-) -> list[Result]:
+) -> Iterator[Result]:
     """Takes each item through two steps, the second one in another thread while the first one takes up the next item.
 
     The first step should be compiled code, which lets go of the interpreter. No more than two items are under way.
 
-    >>> in_two_steps([1, 2, 3], lambda item: 10 * item, lambda item, product: f"{item}: {product}")
+    >>> list(in_two_steps([1, 2, 3], lambda item: 10 * item, lambda item, product: f"{item}: {product}"))
     ['1: 10', '2: 20', '3: 30']
     """
     # Not needed for a few rows, which should not wait for the import.
     from concurrent.futures import Future, ThreadPoolExecutor
 
-    results: list[Result] = []
     last: Future[Result] | None = None
     with ThreadPoolExecutor(1) as thread:
         for item in items:
             halfway = first(item)
             if last is not None:
-                results.append(last.result())
+                yield last.result()
             last = thread.submit(second, item, halfway)
-    if last is not None:
-        results.append(last.result())
-    return results
+        if last is not None:
+            yield last.result()

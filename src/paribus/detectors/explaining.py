@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,17 +34,9 @@ from paribus.tables.table import Table
 # Rows that are explained at a time. While the next ones are compared, the sentences of these are written.
 ROWS_AT_A_TIME = 4_096
 
-Used = TypeVar("Used")
 
-
-class RowWithoutScore(ValueError):
+class UnscoredRowError(ValueError):
     """A row that is to be explained has no score."""
-
-
-def _with_sentence(explanation: Explanation) -> Explanation:
-    # The sentence is kept, and written now, while the next rows are compared.
-    _ = explanation.sentence
-    return explanation
 
 
 class ExplainingDetector(ScoringDetector):
@@ -358,7 +350,8 @@ class ExplainingDetector(ScoringDetector):
             asked, new = Table(table.take(rows)), [None] * len(rows)
             with self._batch(asked, "Explaining") as batch:
                 own = self._own_values(asked)
-                found[rows] = self._explain(batch, own, new, new, N_FEATURES, use=lambda each: each.sentence)
+                blocks = self._explain_blocks(batch, own, new, new, N_FEATURES)
+                found[rows] = [each.sentence for block in blocks for each in block]
         return found
 
     def _explain_highest(self, batches: TableBatches, n_rows: int, n_features: int) -> list[Explanation]:
@@ -393,7 +386,7 @@ class ExplainingDetector(ScoringDetector):
         try:
             with self._encoded_batch(context, behavior, "Explaining") as batch:
                 explained = self._explain(batch, self._own_values(table), [None] * table.n_rows, labels, n_features)
-        except RowWithoutScore:
+        except UnscoredRowError:
             return None
         self._n_outside += int(self._fitted.table.encoding.is_outside(context).sum())
         scores = np.array([each.score for each in explained])
@@ -437,29 +430,39 @@ class ExplainingDetector(ScoringDetector):
         labels: Sequence[Hashable],
         n_features: int,
         judged: Judged | None = None,
-        use: Callable[[Explanation], Used] = _with_sentence,
-    ) -> list[Used]:
-        """Explains the rows of a batch. Returns what `use` makes of the explanations.
+    ) -> list[Explanation]:
+        """Explains the rows of a batch. `judged` is what the method said of them, if it is known."""
+        return list(chain.from_iterable(self._explain_blocks(batch, own, positions, labels, n_features, judged)))
 
-        `judged` is what the method said of the rows, if it is known.
-        """
+    def _explain_blocks(
+        self,
+        batch: RowBatch,
+        own: Sequence[Any],
+        positions: Sequence[int | None],
+        labels: Sequence[Hashable],
+        n_features: int,
+        judged: Judged | None = None,
+    ) -> Iterator[list[Explanation]]:
+        """The same, some rows at a time: what is not kept takes no memory."""
         n_rows, method, view = len(batch.context), self._get_method(), self.view()
 
         def find(rows: slice) -> Findings:
             return method.find(batch.part(rows), None if judged is None else judged.take(rows))
 
-        def tell(rows: slice, findings: Findings) -> list[Used]:
-            own_values = [each[rows] for each in own]
-            explained = self._tell(
-                view, batch.part(rows), own_values, positions[rows], labels[rows], n_features, findings
-            )
-            return [use(each) for each in explained]
+        def tell(rows: slice, findings: Findings) -> list[Explanation]:
+            values = [each[rows] for each in own]
+            found = self._tell(view, batch.part(rows), values, positions[rows], labels[rows], n_features, findings)
+            for each in found:
+                # Sentences are kept, and written now, while the next rows are compared.
+                _ = each.sentence
+            return found
 
         blocks = [slice(begin, min(begin + ROWS_AT_A_TIME, n_rows)) for begin in range(0, n_rows, ROWS_AT_A_TIME)]
         if len(blocks) == 1:
-            return tell(blocks[0], find(blocks[0]))
-        with view.keeping():
-            return list(chain.from_iterable(in_two_steps(blocks, find, tell)))
+            yield tell(blocks[0], find(blocks[0]))
+        else:
+            with view.keeping():
+                yield from in_two_steps(blocks, find, tell)
 
     def _tell(
         self,
@@ -476,7 +479,7 @@ class ExplainingDetector(ScoringDetector):
         if np.isnan(scores).any():
             first = labels[int(np.isnan(scores).argmax())]
             named = "the row" if first is None else f"row {first}"
-            raise RowWithoutScore(
+            raise UnscoredRowError(
                 f"{named} has no score: no behavioral feature has a value both there and in the reference group"
             )
         for row, position in enumerate(positions):

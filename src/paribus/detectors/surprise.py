@@ -19,6 +19,7 @@ from paribus.methods import surprise
 from paribus.methods.fitted import Fitted, with_rows
 from paribus.methods.interface import FittedMethod, Judged, RowBatch
 from paribus.methods.parameters import PAST, check_parameters
+from paribus.methods.surprise.fitting import renew
 from paribus.methods.surprise.model import SurpriseModel
 from paribus.methods.surprise.past import find_moments, judge_by_past
 from paribus.methods.surprise.renewal import pool_rows
@@ -214,10 +215,9 @@ class ConditionalSurprise(ContextualDetector):
         )
         if by_past:
             find_moments(learned)
-        latest = SurpriseModel(learned, settings)
-        model: FittedMethod = latest
         with reporter(self.progress, n_rows, "Fitting") as tick:
-            state, judged = latest.fit(n_threads, tick, workers)
+            latest, state, judged = SurpriseModel.fit(learned, settings, n_threads, tick, workers)
+        model: FittedMethod = latest
         if by_past:
             with reporter(self.progress, n_rows, "Judging by the past") as tick:
                 model, judged = judge_by_past(learned, settings, latest, n_threads, tick)
@@ -278,7 +278,7 @@ class ConditionalSurprise(ContextualDetector):
         try:
             context, behavior = self.scorer().encode(recent)
             found = pool_rows(self._fitted.table, state, numbers, recent, recent_numbers, context, behavior, n_pairs)
-            renewed = SurpriseModel.renew(found.table, state, found.moved, found.recent, n_pairs, seed, threads)
+            renewed = renew(found.table, state, found.moved, found.recent, n_pairs, seed, threads)
         except ValueError:
             return None
         table = found.table

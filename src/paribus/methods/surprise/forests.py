@@ -54,6 +54,10 @@ class SampleDraws:
         self._places: dict[bytes, int] = {}
         self.drawn: list[Samples] = []
 
+    def others(self) -> SampleDraws:
+        """The same draws, for forests of another size."""
+        return SampleDraws(self._originals, self._keys, self._seed, self._n_threads, self._blocks)
+
     def of(self, target: Floats, settings: ForestSettings) -> int:
         """Which of the drawn samples are those of a column."""
         usable = ~np.isnan(target)

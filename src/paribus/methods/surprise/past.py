@@ -151,8 +151,7 @@ class PastModel:
             columns,
             self._table.behavior_encoding,
         )
-        model = SurpriseModel(past, self._settings)
-        model.fit(self._n_threads)
+        model, _, _ = SurpriseModel.fit(past, self._settings, self._n_threads)
         return model, self._table.given(before)
 
 

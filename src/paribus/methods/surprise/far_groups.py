@@ -1,0 +1,100 @@
+"""Groups of rows that lie far out as a whole: whether the context explains values that would be pulled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from paribus._common.arrays import Floats, Positions
+from paribus._common.statistics import evenly
+from paribus._core import FeatureTable, Target
+from paribus.methods.surprise.categories import Categories
+from paribus.methods.surprise.forests import SampleDraws
+from paribus.methods.surprise.state import Summary, SurpriseSettings
+from paribus.methods.surprise.views import Asked, Features, ForestSettings, ForestView
+
+# A forest that only tells far values from others needs few trees.
+N_PAIRS = 16
+# The number of far values that are asked about.
+MAX_FAR = 2_000
+# Fewer far rows are not a group of which a tree could have seen enough.
+MIN_ROWS = 6
+# The share of the rows in comparable contexts that must be far out, too.
+MIN_SHARE = 0.5
+# A group is one of different values: a single one that repeats is a placeholder.
+MIN_DISTINCT_SHARE = 0.5
+# Explained values beyond their quartiles by more than this many interquartile ranges are pulled in as before.
+MAX_BEYOND = 3.0
+# Groups may lie at several distances.
+MAX_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class FarGroups:
+    """Tells whether the context explains that values are far out.
+
+    A value is explained if at least half of the rows in contexts like its own lie beyond the same limit, by trees that
+    have not seen it. Gross errors have no such company.
+    """
+
+    table: FeatureTable
+    draws: SampleDraws
+    """Draws the samples of trees."""
+    asked: Asked
+    """All rows of the table."""
+    settings: SurpriseSettings
+
+    def widened(self, summary: Summary, target: Floats, features: Features) -> Summary:
+        """The summary of a column with limits that are moved outwards as far as the context explains values there.
+
+        Parameters
+        ----------
+        summary : Summary
+            The column; returned as it is if its limits stay, or if it has categories.
+        target : array
+            Its values, NaN where one is missing.
+        features : array
+            The columns that are its context.
+        """
+        if isinstance(summary, Categories) or summary[0].is_constant or len(features) == 0:
+            return summary
+        whole, support = summary
+        low, high = whole.limits
+        limits = -self._upper(-target, -low, features), self._upper(target, high, features)
+        return summary if limits == whole.limits else (replace(whole, limits=limits), support)
+
+    def _upper(self, target: Floats, limit: float, features: Features) -> float:
+        """The upper limit."""
+        for _ in range(MAX_ROUNDS):
+            is_far = target > limit
+            if is_far.sum() < MIN_ROWS:
+                break
+            far = evenly(np.flatnonzero(is_far), MAX_FAR)
+            shares = self._shares(np.where(np.isnan(target), np.nan, is_far), far, features)
+            wider = _fence(target[far[shares >= MIN_SHARE]])
+            if not wider > limit:
+                break
+            limit = wider
+        return limit
+
+    def _shares(self, flags: Floats, rows: Positions, features: Features) -> Floats:
+        """The share of flagged rows in contexts like those of some rows, which are not counted themselves."""
+        # All features, at each split: what sets a group apart may be a single category.
+        settings = ForestSettings(N_PAIRS, len(features), self.settings.min_samples_leaf, self.settings.max_samples)
+        samples = self.draws.drawn[self.draws.of(flags, settings)]
+        view = ForestView(Target(np.ascontiguousarray(flags[:, None]), 0, 0.0, 1.0), features)
+        view.grow(self.table, samples, settings, self.settings.seed, self.asked.n_threads, None)
+        return np.asarray(view.atoms(self.asked.take(rows)).mean(axis=1))
+
+
+def _fence(values: Floats) -> float:
+    """How far out explained values are believed; minus infinity if they are too few, or a placeholder.
+
+    >>> _fence(np.arange(20.0)), _fence(np.append(np.arange(20.0), 1e6)), _fence(np.full(20, 999.0))
+    (19.0, 45.0, -inf)
+    """
+    if len(values) < MIN_ROWS or len(np.unique(values)) < MIN_DISTINCT_SHARE * len(values):
+        return -np.inf
+    lower, upper = np.percentile(values, [25.0, 75.0])
+    return float(min(values.max(), upper + MAX_BEYOND * (upper - lower)))
