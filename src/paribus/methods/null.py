@@ -118,32 +118,38 @@ def _split_off_strange(scores: Floats) -> tuple[Floats, int]:
 
 def _count_strange(descending: Floats) -> int:
     """The number of rows with a far higher score than ordinary rows would have."""
+    # A few anomalies are no excess beyond where many ordinary rows lie, but they are one farther out.
+    return max(*(_count_excess(descending, far) for far in (FAR, 0.0)), _count_beyond_gap(descending))
+
+
+def _count_excess(descending: Floats, far: float) -> int:
     n_strange = 0
     for _ in range(N_ROUNDS):
-        found = excess_beyond(descending, n_strange)
+        found = excess_beyond(descending, n_strange, far)
         if found == n_strange:
             break
         n_strange = found
-    return max(n_strange, _count_beyond_gap(descending))
+    return n_strange
 
 
-def excess_beyond(descending: Floats, n_strange: int) -> int:
+def excess_beyond(descending: Floats, n_strange: int, far: float = FAR) -> int:
     """The number of rows with higher scores than the body of the distribution explains, beyond chance; at most half.
 
-    `n_strange` of the highest scores are left out of the body.
+    They are counted where ordinary rows have the tail probability `far`, or 3 of them lie. `n_strange` of the highest
+    scores are left out of the body.
     """
     ordinary = descending[n_strange:]
     n = len(ordinary)
-    level = max(FAR, MIN_EXPECTED / n)
+    level = max(far, MIN_EXPECTED / n)
     body = np.array([each for each in BODY if each <= 0.7])
     places = quantiles(ordinary, body)
     if places[-1] <= places[0] or level >= body[-1]:
         # Scores that are nearly all alike: there is no scale to say what is far.
         return 0
     slope = TOLERANCE * (places[-1] - places[0]) / np.log(body[0] / body[-1])
-    far = float(places[-1] + slope * np.log(body[-1] / level))
+    begin = float(places[-1] + slope * np.log(body[-1] / level))
     expected = level * n
-    excess = float((descending > far).sum()) - expected
+    excess = float((descending > begin).sum()) - expected
     return min(int(excess), len(descending) // 2) if excess > 3.0 * np.sqrt(expected) + 1.0 else 0
 
 
