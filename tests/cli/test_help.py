@@ -14,6 +14,7 @@ import typer.main
 from paribus import QCAD, ConditionalSurprise, datasets
 from paribus.cli import app as cli
 from paribus.cli import options
+from paribus.datasets.catalog import read_columns
 from tests.support.running import (
     COMMAND,
     invoke,
@@ -118,3 +119,20 @@ def test_public_names_are_found_when_needed() -> None:
     assert paribus.__version__.count(".") >= 2
     with pytest.raises(AttributeError, match="module 'paribus' has no attribute 'QCDA'"):
         _ = paribus.QCDA  # type: ignore[attr-defined]
+
+
+def test_a_data_set_can_be_saved_to_be_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the file has the columns of the data set, and that its roles are printed."""
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = invoke("datasets", "weather", "--out", "days.csv")
+    assert code == 0
+    assert "context: month, elevation and zone; behavior: temperature, rain and wind" in out
+    weather = datasets.load("weather").table
+    saved = read_columns((tmp_path / "days.csv").read_text().splitlines())
+    assert {name: list(column) for name, column in saved.items()} == {name: list(weather[name]) for name in weather}
+
+
+def test_percentages_are_shares() -> None:
+    """Tests options that take a share, written as a percentage."""
+    given = options.parameters(contamination="3%", false_alarms="0.5 %")
+    assert (given["contamination"], given["false_alarms"]) == (0.03, 0.005)

@@ -396,22 +396,23 @@ def demo(
 
 
 @app.command()
-def datasets() -> None:
-    """List the data sets that paribus.datasets.load can load."""
-    from paribus.cli.printing import print_table
-    from paribus.datasets import summaries
+def datasets(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A data set to describe, or to save.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Save the table: .csv, .tsv, .jsonl, .parquet, .xlsx or a database."),
+    ] = None,
+) -> None:
+    """List the data sets that paribus.datasets.load can load, or save one of them as a file.
 
-    print_table(
-        ["name", "rows", "context", "behavior", "anomalies", "description"],
-        [
-            [
-                each.name,
-                str(each.n_rows),
-                str(len(each.contextual)),
-                str(len(each.behavioral)),
-                "" if each.n_anomalies is None else str(each.n_anomalies),
-                each.description,
-            ]
-            for each in summaries()
-        ],
-    )
+    \b
+    paribus datasets weather --out days.csv
+    """  # noqa: D301
+    with loading():
+        from paribus.cli import data_sets
+    if name is not None:
+        data_sets.describe(name, out)
+    elif out is not None:
+        raise typer.BadParameter("--out needs the name of a data set: 'paribus datasets' lists them")
+    else:
+        data_sets.list_all()

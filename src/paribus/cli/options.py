@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -228,13 +229,15 @@ def parameters(
         str | None,
         typer.Option(
             metavar="SHARE|auto",
-            help="The share of rows to flag, at most 0.5; auto flags scores far above the others.  [default: auto]",
+            help="The share of rows to flag, at most 0.5, such as 0.02 or 2%; auto flags scores far above the others.  "
+            "[default: auto]",
         ),
     ] = None,
     false_alarms: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            metavar="SHARE", help="The share of ordinary rows that may be flagged.  [default: 0.001; not for qcad]"
+            metavar="SHARE",
+            help="The share of ordinary rows that may be flagged, such as 0.1%.  [default: 0.001; not for qcad]",
         ),
     ] = None,
     judge_missing: Annotated[
@@ -323,8 +326,8 @@ def parameters(
         "n_trees": n_trees,
         "max_features": _number_or("--max-features", max_features, {"all": None, "sqrt": "sqrt"}),
         "clip": _number_or("--clip", clip, {NONE: None}),
-        "contamination": _number_or("--contamination", contamination, {"auto": "auto"}),
-        "false_alarms": false_alarms,
+        "contamination": _share_or("--contamination", contamination, {"auto": "auto"}),
+        "false_alarms": _share_or("--false-alarms", false_alarms, {}),
         "missing": _word("--judge-missing", judge_missing, {"auto": "auto", "yes": True, "no": False}),
         "random_state": _number_or("--random-state", random_state, {NONE: None}),
         "n_jobs": n_jobs,
@@ -383,4 +386,12 @@ def _number_or(option: str, text: str | None, words: dict[str, str | None]) -> i
             return kind(text)
         except ValueError:
             pass
-    raise typer.BadParameter(f"{option} is {text!r}: it must be a number or {' or '.join(words)}")
+    raise typer.BadParameter(f"{option} is {text!r}: it must be {' or '.join(['a number', *words])}")
+
+
+def _share_or(option: str, text: str | None, words: dict[str, str | None]) -> int | float | str | None:
+    """The same for a share, which may be given as a percentage."""
+    if text is not None and text.strip().endswith("%"):
+        with suppress(ValueError):
+            return float(text.strip()[:-1]) / 100
+    return _number_or(option, text, words)
