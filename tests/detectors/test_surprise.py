@@ -427,3 +427,18 @@ def test_progress_is_told_along_the_way() -> None:
     assert done == sorted(done)
     assert seen[-1] == (6000, 6000)
     assert len(set(done)) > 8
+
+
+def test_a_context_that_is_nearly_always_the_same_changes_little() -> None:
+    """Tests that with a second contextual column of three other values, the rows of a place are compared as before."""
+    random = np.random.default_rng(0)
+    place = random.integers(0, 50, size=1_500)
+    table = {
+        "place": np.array([f"place {number}" for number in place], dtype=object),
+        "country": np.where(np.arange(1_500) < 3, "elsewhere", "here").astype(object),
+        "x": 20.0 * place + random.normal(size=1_500),
+    }
+    detector = ConditionalSurprise(["place", "country"], ["x"], n_trees=16).fit(table)
+    widths = [found.upper - found.lower for row in range(10, 40) for found in detector.explain(row).behavior]
+    # Of nothing but noise, nine tenths lie within 3.3.
+    assert np.median(widths) < 5.0

@@ -45,3 +45,13 @@ def test_ordinary_scores_are_not_set_aside(n_rows: int) -> None:
         scores = np.random.default_rng(seed).exponential(size=n_rows)
         beyond.append((ScoreNull.fit(scores)(scores) > np.log(1_000)).mean())
     assert 0.0006 <= np.mean(beyond) <= 0.0014
+
+
+def test_a_few_strange_scores_do_not_hide_the_tail_of_many_others() -> None:
+    """Tests that a heavy tail of a hundred thousand scores is read off these, although ten more are strange."""
+    random = np.random.default_rng(0)
+    ordinary = random.exponential(size=300_000)
+    ordinary += 0.4 * np.maximum(ordinary - 4.0, 0.0)
+    scores = np.append(ordinary, 40.0 + random.random(10))
+    beyond = ScoreNull.fit(scores)(ordinary) > np.log(1_000)
+    assert 0.0008 <= beyond.mean() <= 0.0012

@@ -71,6 +71,21 @@ def test_a_category_that_no_tree_has_seen_is_compared_with_all_rows() -> None:
     np.testing.assert_allclose(shares, np.bincount(columns[0].astype(int)) / 4_000, atol=0.06)
 
 
+@pytest.mark.parametrize("n_rows", [300, 6_000])
+def test_a_feature_that_cannot_split_does_not_end_a_tree(n_rows: int) -> None:
+    """Tests that another feature is drawn in place of one with too few other values, in large nodes and small ones."""
+    random = np.random.default_rng(0)
+    place = random.integers(0, 8, size=n_rows).astype(float)
+    columns = np.array([place, np.zeros(n_rows)])
+    columns[1, :3] = 1.0
+    target = place + 0.01 * random.normal(size=n_rows)
+    categorical = np.ones(2, dtype=np.uint8)
+    forest = make_forest(columns, categorical, target, n_pairs=40, max_features=1, min_samples_leaf=4)
+    asked = np.array([[each, 0.0] for each in range(8)])
+    for each, weights in enumerate(weights_of(forest, asked, np.full(8, -1))):
+        assert weights[place == each].sum() > 0.99 * weights.sum()
+
+
 def test_large_nodes_are_split_like_small_ones() -> None:
     """Tests that counting into bins finds the best split as well, as long as each value has a bin of its own."""
     columns, categorical, target = make_table(3, 900, 40)

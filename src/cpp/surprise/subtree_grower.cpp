@@ -123,15 +123,22 @@ bool SubtreeGrower::find_split(const Node &node) {
     if (targets_[by_target()[node.begin]] == targets_[by_target()[node.end - 1]]) return false;
     best_gain_ = BestGain(node.whole, min_samples_leaf_);
     tried_.clear();
-    draw_(node.key, [&](std::size_t slot) {
-        if (!varies(node, slot)) return false;
-        tried_.push_back(static_cast<std::uint16_t>(slot));
-        return true;
-    });
-    for (std::size_t begin = 0; begin < tried_.size(); begin += OrderScan::width) {
-        try_slots(node, tried_.data() + begin, std::min(OrderScan::width, tried_.size() - begin));
-    }
-    return best_gain_.found();
+    std::size_t n_done = 0;
+    const auto has_split = [&] {
+        for (; n_done < tried_.size(); n_done += std::min(OrderScan::width, tried_.size() - n_done)) {
+            try_slots(node, tried_.data() + n_done, std::min(OrderScan::width, tried_.size() - n_done));
+        }
+        return best_gain_.found();
+    };
+    draw_(
+        node.key,
+        [&](std::size_t slot) {
+            if (!varies(node, slot)) return false;
+            tried_.push_back(static_cast<std::uint16_t>(slot));
+            return true;
+        },
+        has_split);
+    return has_split();
 }
 
 bool SubtreeGrower::varies(const Node &node, std::size_t slot) const {

@@ -26,13 +26,15 @@ public:
     static std::uint64_t left_of(std::uint64_t node) { return Random(2 * node)(); }
     static std::uint64_t right_of(std::uint64_t node) { return Random(2 * node + 1)(); }
 
-    /// Calls `try_slot` with features until enough of them have varied: one that is constant does not count. They
-    /// depend on where the node is in the tree alone, so that a split that changes leaves the others as they are.
-    template <typename TrySlot>
-    void operator()(std::uint64_t node, const TrySlot &try_slot) {
+    /// Calls `try_slot` with features until enough of them have varied, and `has_split` is true: one that is constant
+    /// does not count, and a node must not end as a leaf because a feature with few other values was drawn. They depend
+    /// on where the node is in the tree alone, so that a split that changes leaves the others as they are.
+    template <typename TrySlot, typename HasSplit>
+    void operator()(std::uint64_t node, const TrySlot &try_slot, const HasSplit &has_split) {
         std::iota(slots_.begin(), slots_.end(), std::uint16_t{0});
         Random random(seed_ ^ node);
-        for (std::size_t tried = 0, place = 0; tried < max_features_ && place < slots_.size(); ++place) {
+        for (std::size_t tried = 0, place = 0; place < slots_.size(); ++place) {
+            if (tried >= max_features_ && has_split()) break;
             if (max_features_ < slots_.size()) {
                 std::swap(slots_[place], slots_[place + random.below(slots_.size() - place)]);
             }

@@ -77,7 +77,7 @@ bool TreeGrower::find_split(const Node &node) {
     if (node.counts == BinCounts::none && root.whole.count <= BinCounts::max_rows) {
         counts_.prepare(positions_.data() + root.begin, root.end - root.begin);
     }
-    draw_(root.key, [&](std::size_t slot) { return try_slot(node, slot); });
+    draw_(root.key, [&](std::size_t slot) { return try_slot(node, slot); }, [&] { return best_gain_.found(); });
     return best_gain_.found();
 }
 

@@ -13,8 +13,9 @@ BODY = (1.0, 0.85, 0.7, 0.5, 0.35, 0.25)
 STEP = 0.7
 # The minimum number of rows beyond a knot, for its position to be reliable.
 MIN_ROWS = 12
-# If anomalies were counted, the tail is estimated down to this probability, and extrapolated beyond.
-END = 0.1
+# If anomalies were counted, the tail is extrapolated from this probability on, or from that of so many times as many
+# rows: anomalies that were not counted hardly matter there.
+END, ORDINARY_PER_STRANGE = 0.1, 10.0
 # Anomalies are counted beyond the score that ordinary rows would exceed with this probability, if their tail continued
 # as the body ends.
 FAR = 0.002
@@ -72,7 +73,8 @@ class ScoreNull:
     @classmethod
     def _of_ordinary(cls, descending: Floats, n_strange: int) -> ScoreNull:
         """Learns from the scores of ordinary rows, given how many others there were."""
-        levels = levels_down_to(max(MIN_ROWS / len(descending), END if n_strange else 0.0))
+        end = min(END, ORDINARY_PER_STRANGE * n_strange / len(descending))
+        levels = levels_down_to(max(MIN_ROWS / len(descending), end))
         evidence, knots = -np.log(levels), quantiles(descending, levels)
         scale = slope_of_tail(knots, evidence)
         distinct, first = np.unique(knots, return_index=True)
