@@ -262,7 +262,7 @@ def test_fit_and_score_give_the_results_of_detect(method: str, days: Path, tmp_p
     new.write_text("more,wind,rain,temperature,zone,elevation,month\nx,5,1,30,coast,10,January\nx,,,,coast,10,May\n")
     code, out, err = invoke("score", tmp_path / "m.paribus", new, "--json")
     assert code == 0
-    assert "1 row(s) have no score" in err
+    assert "1 row without a score" in err
     found = json.loads(out)
     assert (found["rows"], found["scored"], len(found["top"])) == (2, 1, 1)
     row = {"month": "January", "elevation": 10.0, "zone": "coast", "temperature": 30.0, "rain": 1.0, "wind": 5.0}
@@ -271,7 +271,7 @@ def test_fit_and_score_give_the_results_of_detect(method: str, days: Path, tmp_p
     new.write_text("wind,rain,temperatur,zone,elevation,month\n5,1,30,coast,10,January\n")
     code, _, err = invoke("score", tmp_path / "m.paribus", new)
     assert code == 2
-    assert "the model needs a column: there is no column 'temperature': did you mean 'temperatur'?" in err
+    assert "the model needs the column 'temperature', which is not there: did you mean 'temperatur'?" in err
     before = (tmp_path / "m.paribus").read_bytes()
     assert "would overwrite" in invoke("fit", days, *ROLES, "--model", days)[2]
     assert invoke("score", days, days)[2].strip() == "paribus: days.csv is not a model saved by paribus"

@@ -442,3 +442,23 @@ def test_a_context_that_is_nearly_always_the_same_changes_little() -> None:
     widths = [found.upper - found.lower for row in range(10, 40) for found in detector.explain(row).behavior]
     # Of nothing but noise, nine tenths lie within 3.3.
     assert np.median(widths) < 5.0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_common_value_is_not_rare_because_its_context_is_unknown(seed: int) -> None:
+    """Tests the only rows of their models, with a number of seats that is common, where other models have their own."""
+    random = np.random.default_rng(seed)
+    model = np.repeat(np.arange(60), 20)
+    seats = np.array([100.0, 120.0, 140.0, 149.0, 149.0, 149.0, 180.0, 200.0])[random.integers(0, 8, 60)][model]
+    seats[random.choice(len(model), 60, replace=False)] += random.integers(1, 30, 60)
+    table = {
+        "model": np.array([f"model {number}" for number in model], dtype=object),
+        "maker": np.array([f"maker {number % 5}" for number in model], dtype=object),
+        "seats": seats,
+        "year": random.integers(1990, 2013, len(model)).astype(float),
+    }
+    table["model"][:3] = ["first", "second", "third"]
+    table["seats"][:3] = 149.0
+    detector = ConditionalSurprise(["model", "maker"], ["seats", "year"], n_trees=32).fit(table)
+    assert detector.cell_p_values_[:3, 0].min() > 0.3
+    assert detector.anomaly_scores_[:3].max() < 2.0

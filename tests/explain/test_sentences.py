@@ -211,6 +211,26 @@ def test_each_kind_of_verdict_has_its_own_wording(kind: str | None) -> None:
     )
 
 
+def test_a_row_that_is_far_rarer_or_less_rare_than_its_value_is_called_so() -> None:
+    """Tests that the sentence does not contradict the score: it says how rare the row is, too."""
+    value = made_feature("x", 9.0, (1.0, 3.0), p_value=0.002, given_all=0.5)
+    start = "x 9.0 where site is north: comparable rows have 1.0 to 3.0 (90 %), and only about 1 in 500 is this far off"
+    of_row = {0.0005: "", 4e-6: ". Overall, only about 1 in 250,000 comparable rows is this unusual"}
+    for p_value, end in of_row.items():
+        assert statement(Found([value], [CONTEXT_FEATURE], "value", p_value, True)) == start + end
+    value = made_feature("x", 9.0, (1.0, 3.0), p_value=1e-5, given_all=0.5)
+    assert statement(Found([value], [CONTEXT_FEATURE], "value", 0.001, False)).endswith(
+        "only about 1 in 100,000 is this far off. Overall, about 1 in 1,000 comparable rows is this unusual"
+    )
+
+
+def test_rounding_errors_are_not_written() -> None:
+    """Tests ranges whose ends differ by less than anybody could mean."""
+    value = made_feature("x", 7.0, (9.0 - 1e-14, 9.0), p_value=0.3, given_all=0.3)
+    assert value.text == "x 7.0"
+    assert value.range_text == "9.0"
+
+
 def test_what_is_ordinary_is_not_called_odd() -> None:
     """Tests a value within its range: rare there, rare given the others, or as usual; and a row odd only as a whole."""
     rare = made_feature("x", 2.0, (1.0, 3.0), p_value=0.001, given_all=0.5)

@@ -233,6 +233,16 @@ def test_lines_are_read_as_they_are_meant() -> None:
         parser.parse("1\r2,3")
 
 
+def test_a_line_that_is_no_json_is_skipped_alone() -> None:
+    """Tests that it is no header, neither before the first row nor after it: the rows behind it are read."""
+    parser = LineParser()
+    assert [parser.parse(line) for line in ("not json", '{"a": 1}')] == [None, {"a": 1}]
+    for line in ("not json", "1,2", "null", '{"a": '):
+        with pytest.raises(ValueError, match="it is not"):
+            parser.parse(line)
+    assert parser.parse('{"a": 2}') == {"a": 2}
+
+
 def test_values_become_those_of_the_model() -> None:
     """Tests that text is read as numbers where the model has numbers, and what is missing is missing."""
     types = RowTypes(fitted())

@@ -221,8 +221,8 @@ def _note_outside(detector: ContextualDetector) -> None:
 def _note_unscored(summary: Summary) -> None:
     if n_unscored := summary.n_rows - summary.n_scored:
         note(
-            f"{n_unscored:,} row(s) have no score, because neither they nor their reference groups have a behavioral "
-            "value"
+            f"{counted(n_unscored, 'row')} without a score: no behavioral column has a value both there and among "
+            "comparable rows"
         )
 
 
@@ -275,7 +275,11 @@ class _Reader:
         id, texts = self._id, self._texts
         chosen = self._names if id is None else [*self._names, id]
         for name in chosen:
-            find_column("--id" if name == id else "the model needs a column", name, there)
+            if name == id:
+                find_column("--id", name, there)
+            elif name not in there:
+                hint = nearest_name(name, there).replace("choose from", "there are")
+                raise ValueError(f"the model needs the column '{name}', which is not there{hint}")
         carried = carried_columns(chosen, there, self._wanted, self._known)
         return Wanted(
             [*chosen, *carried],

@@ -238,6 +238,11 @@ class BehaviorFeature:
         return self._finer_format(self.value)
 
     @property
+    def is_point(self) -> bool:
+        """Whether 90 % of comparable rows have one value, as far as a reader can tell."""
+        return self._finer_format(self.lower) == self._finer_format(self.upper)
+
+    @property
     def range_text(self) -> str:
         """What 90 % of comparable rows have: '3.0 to 6.5', or one value; empty if no comparable row has a value."""
         if math.isnan(self.median):
@@ -261,7 +266,7 @@ class BehaviorFeature:
         if self.has_one_value:
             return f"all {write(self.median)}"
         words = f"median {write(self.median)}, "
-        if self.lower == self.upper:
+        if self.is_point:
             words += f"90 % exactly {write(self.lower)}"
         else:
             words += f"90 % between {write(self.lower)} and {write(self.upper)}"
@@ -298,7 +303,8 @@ class BehaviorFeature:
 
 
 def _range(lower: float, upper: float, write: ColumnFormat) -> str:
-    return write(lower) if lower == upper else f"{write(lower)} to {write(upper)}"
+    low, high = write(lower), write(upper)
+    return low if low == high else f"{low} to {high}"
 
 
 class Thinness(NamedTuple):

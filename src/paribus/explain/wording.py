@@ -7,6 +7,7 @@ as `text`, `range_text` and `is_off`: a new kind of feature defines its own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ MIN_SHARE = 0.1
 MAX_CONTEXT_NAMES = 5
 # A row that is at most as probable calls for an explanation, which a value with a higher probability is not.
 MAX_TELLING_P = 0.01
+# Two probabilities that differ by a larger factor say different things.
+ALIKE = 10.0
 OTHER_VALUES = "the row's other values"
 # Probabilities above this are not worth mentioning.
 MAX_P_TO_MENTION = 0.1
@@ -123,20 +126,31 @@ def _value(found: Found) -> str:
     """One value is wrong."""
     first = found.leading
     words = f"{first.text} {_circumstances(found)}: {_usual(first)}"
-    words += "" if _is_rarer_overall(found) else _rarity(first)
+    stated = _p_value_of(first)
+    does_not_tell = found.is_striking and stated > max(found.p_value, MAX_TELLING_P)
+    words += "" if does_not_tell else _rarity(first)
     words += _also([each for each in found.off if each is not first])
-    if _is_rarer_overall(found):
-        words += f". Overall, {_only(found.p_value, 'comparable rows', 'this unusual')}"
-    return words
+    return words + (_overall(found, stated) if does_not_tell or _says_other(found, stated) else "")
 
 
-def _is_rarer_overall(found: Found) -> bool:
-    """Whether the rarity that is stated of the leading value does not explain why the row ranks high."""
-    verdict = found.leading.verdict
-    if verdict is None or not found.is_striking or isinstance(found.leading, CategoryFeature):
-        return False
-    together = verdict.p_value_given_all if _is_odd_together(found.leading) else None
-    return max(found.p_value, MAX_TELLING_P) < (verdict.p_value if together is None else together)
+def _p_value_of(feature: BehaviorFeature) -> float:
+    """How rare the value is, as it is stated; NaN if it is not."""
+    verdict = feature.verdict
+    if verdict is None or isinstance(feature, CategoryFeature):
+        return math.nan
+    together = verdict.p_value_given_all if _is_odd_together(feature) else None
+    return verdict.p_value if together is None else together
+
+
+def _says_other(found: Found, stated: float) -> bool:
+    """Whether what is stated of a value is far from how rare the row is, so that both have to be said."""
+    return found.is_striking and (stated > ALIKE * found.p_value or found.p_value > ALIKE * stated)
+
+
+def _overall(found: Found, stated: float = 1.0) -> str:
+    """A further sentence on how rare the row is, after a probability that is stated of a value."""
+    rare = _only(found.p_value, "comparable rows", "this unusual")
+    return f". Overall, {rare.removeprefix('only ') if found.p_value > stated else rare}"
 
 
 def _is_odd_together(feature: BehaviorFeature) -> bool:
@@ -154,7 +168,7 @@ def _whole(found: Found) -> str:
         rare = _only(found.p_value, "comparable rows", "this unusual")
         return f"{named} {_circumstances(found)}: each of them is within its usual range, but overall {rare}"
     named = listed([_with_range(each) for each in off], "and")
-    return f"{named}, {_circumstances(found)}. Overall, {_only(found.p_value, 'comparable rows', 'this unusual')}"
+    return f"{named}, {_circumstances(found)}{_overall(found)}"
 
 
 def _combination(found: Found) -> str:
@@ -177,7 +191,8 @@ def _combination(found: Found) -> str:
         words += _only(p_value, "rows with such values", _how(first))
     else:
         words += f"rows with such values have {usual} (90 %), and {_only(p_value, 'of them', _how(first))}"
-    return words + _also([each for each in found.off if each is not first and each not in odd])
+    words += _also([each for each in found.off if each is not first and each not in odd])
+    return words + (_overall(found, p_value) if _says_other(found, p_value) else "")
 
 
 WORDINGS: dict[str | None, Callable[[Found], str]] = {"whole": _whole, "combination": _combination, "value": _value}
@@ -197,7 +212,7 @@ def _usual(feature: BehaviorFeature) -> str:
         return "no comparable row has a value"
     if feature.has_one_value:
         return f"all comparable rows have {feature.range_text}"
-    if feature.lower == feature.upper:
+    if feature.is_point:
         return f"90 % of comparable rows have exactly {feature.range_text}"
     words = f"comparable rows have {feature.range_text} (90 %)"
     return f"{words}, but hardly any between {feature.gap_text}" if feature.direction == "in a gap" else words
@@ -241,7 +256,8 @@ def _rarity(feature: BehaviorFeature) -> str:
 def _how(feature: BehaviorFeature) -> str:
     """How a value is unusual: outside its range, or rare within it."""
     is_outside = feature.direction.endswith(("above", "below"))
-    return "this far off" if is_outside or feature.range_given_others is not None else "as rare"
+    is_outside_given_others = feature.range_given_others is not None and _is_odd_together(feature)
+    return "this far off" if is_outside or is_outside_given_others else "as rare"
 
 
 def _only(p_value: float, rows: str, how: str, verb: str = "is") -> str:

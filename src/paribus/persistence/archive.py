@@ -249,9 +249,9 @@ def _damage_explained(name: str, what: str) -> Iterator[None]:
         raise
     except DamagedError as error:
         raise DamagedError(f"{name} is damaged: {error}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
         # zipfile raises the last two for unknown compression methods and for encryption.
-        raise DamagedError(f"{name} is damaged or truncated, or it is not {what} ({error})") from None
+        raise DamagedError(f"{name} is damaged or truncated, or it is not {what}") from None
     except (ValueError, KeyError, OverflowError) as error:
         raise DamagedError(f"{name} is damaged ({type(error).__name__}: {str(error)[:80]})") from None
 

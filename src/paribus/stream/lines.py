@@ -108,18 +108,16 @@ class LineParser:
     def __init__(self, header: list[str] | None = None, delimiter: str = ",") -> None:
         self.header, self.delimiter = header, delimiter
         """The names of the columns of CSV; None for JSON, and before the first line."""
+        self._is_json: bool | None = None if header is None else False
+        """None until there is a row: a line that is not JSON is not the header of a stream of JSON."""
 
     def parse(self, line: str) -> dict[str, Any] | None:
         """The row of a line; None for a blank line, or for the header."""
         if not line.strip():
             return None
-        if self.header is None and line.lstrip()[0] in "{[":
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                raise ValueError("it is not JSON") from None
-            if not isinstance(row, dict):
-                raise ValueError("it is not a JSON object")
+        if self._is_json is not False and (self._is_json or line.lstrip()[0] in "{["):
+            row = self._json(line)
+            self._is_json, self.header = True, None
             return row
         if self.header is None:
             self.delimiter = max(DELIMITERS, key=line.count)
@@ -131,7 +129,17 @@ class LineParser:
             return None
         if len(values) != len(self.header):
             raise ValueError(f"it has {len(values)} values where there are {len(self.header)} columns")
+        self._is_json = False
         return dict(zip(self.header, values, strict=True))
+
+    def _json(self, line: str) -> dict[str, Any]:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            raise ValueError("it is not JSON") from None
+        if not isinstance(row, dict):
+            raise ValueError("it is not a JSON object")
+        return row
 
     def _cells(self, line: str) -> list[str]:
         try:

@@ -195,9 +195,10 @@ class ColumnFormat:
         finer = self
         for _ in range(MAX_EXTRA_DECIMALS):
             if len({finer(number) for number in distinct}) == len(distinct):
-                break
+                return finer
             finer = replace(finer, decimals=finer.decimals + (4 if finer.scientific and finer.decimals == 0 else 1))
-        return finer
+        # They differ by rounding errors, which no reader wants to see.
+        return self
 
     @cached_property
     def _apart(self) -> float:

@@ -139,4 +139,6 @@ def _check_western(name: str, line: int, stream: BinaryIO) -> None:
         # Bytes that Windows-1252 does not define, and control characters that do not occur in text.
         undefined = undefined or len(chunk.translate(None, b"\x81\x8d\x8f\x90\x9d\x00\x01\x02\x03\x04")) < len(chunk)
     if undefined or n_non_ascii > MAX_NON_ASCII_SHARE * length:
-        raise ValueError(f"{name}, line {line}: it is not UTF-8 text: set the encoding with --encoding")
+        raise ValueError(
+            f"{name}, line {line}: it is not UTF-8 text: if it is a table, set the encoding with --encoding"
+        )

@@ -131,6 +131,11 @@ class TableColumns:
                 return time_blocks(self.table.rows[:, place])
         return None
 
+    def asked(self, rows: Floats, fitted: Positions, n_threads: int) -> Asked:
+        """Rows to be judged, [row][column of the table], and the fitted row that each one is, or -1."""
+        unfamiliar = self._familiarity.unfamiliar(rows[:, : self.n_contextual], fitted)
+        return Asked(rows, fitted, n_threads, unfamiliar=unfamiliar)
+
     def cells(
         self,
         asked: Asked,
@@ -144,15 +149,14 @@ class TableColumns:
         The arrays become part of the result, without a copy. `spread` has evidence and surprises of categories that are
         spread evenly, by place; the second result are the cells with these, None if there are none.
         """
-        unfamiliar = self._familiarity.unfamiliar(asked.rows[:, : self.n_contextual], asked.fitted)
         gross = self._gross(behavior)
         spread_cells = None
         if spread:
             its_evidence, its_surprises = evidence.copy(), surprises.copy()
             for place, each in spread.items():
                 its_evidence[:, place], its_surprises[:, place] = each
-            spread_cells = self._join(its_evidence, its_surprises, gross, unfamiliar)
-        return self._join(evidence, surprises, gross, unfamiliar), spread_cells
+            spread_cells = self._join(its_evidence, its_surprises, gross, asked.unfamiliar)
+        return self._join(evidence, surprises, gross, asked.unfamiliar), spread_cells
 
     def _gross(self, behavior: Floats) -> Floats:
         """The evidence of values that are beyond anything that their columns have: [row][behavioral feature]."""

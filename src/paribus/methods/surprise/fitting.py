@@ -43,7 +43,7 @@ class Fit:
 
     def __init__(self, columns: TableColumns, n_threads: int) -> None:
         self._columns = columns
-        self._asked = Asked(columns.rows, columns.index.find_all(), n_threads)
+        self._asked = columns.asked(columns.rows, columns.index.find_all(), n_threads)
         self._draws = _draw(columns, self._asked, columns.settings.seed)
         table = FeatureTable(columns.rows, columns.categorical)
         _widen_limits(columns, table, self._draws, self._asked)
@@ -105,7 +105,8 @@ class Fit:
         columns, drawn = self._columns, self._draws.drawn
         kinds = table.kinds()
         stored = [samples.arrays() for samples in drawn]
-        data = FitData(columns.rows, self._asked.fitted, columns.categorical, kinds.bins(), stored)
+        asked = self._asked
+        data = FitData(asked.rows, asked.fitted, asked.unfamiliar, columns.categorical, kinds.bins(), stored)
         tasks = [
             ColumnTask(
                 columns.number(place),
@@ -161,7 +162,7 @@ def renew(
     columns = TableColumns(table, state.settings, RowIndex(table.rows), state.ranges, summaries, state.others)
     features = FeatureTable(columns.rows, columns.categorical)
     check_bins(state.forests.bins, features.kinds().bins())
-    asked = Asked(columns.rows, columns.index.find_all(), n_threads)
+    asked = columns.asked(columns.rows, columns.index.find_all(), n_threads)
     draws = _draw(columns, asked, seed)
     _widen_limits(columns, features, draws, asked, some)
     combined = CombinedSamples(state.forests.samples, moved, n_pairs, table.n_rows)

@@ -215,7 +215,7 @@ class ConditionalColumn:
         some = known[:MAX_ROWS_FOR_RANGES]
         ranges = self._find_ranges(asked.take(some), target[some])
         self._learned = Learned(shares, usual, min_deviations, smoothing, calibration, ranges, trend)
-        return _calibrated(calibration, raw, mixed - usual, around)
+        return self._calibrated(asked, raw, mixed - usual, around)
 
     def _calibrate(self, asked: Asked, raw: Floats, known: Positions, n_pairs: int) -> tuple[CellCalibration, Floats]:
         """Calibrates evidence. Returns also the mean evidence around each fitted row."""
@@ -294,13 +294,26 @@ class ConditionalColumn:
         if learned.calibration is None:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
-        return self._conclude(*self._look(asked, values))
+        return self._conclude(asked, *self._look(asked, values))
 
-    def _conclude(self, raw: Floats, surprises: Floats, around: Floats) -> tuple[Floats, Floats]:
+    def _conclude(self, asked: Asked, raw: Floats, surprises: Floats, around: Floats) -> tuple[Floats, Floats]:
         """What `judge` returns, from what `_look` does."""
         learned = self._learned
-        assert learned.calibration is not None
-        return _calibrated(learned.calibration, raw, mix(surprises, learned.shares) - learned.usual, around)
+        return self._calibrated(asked, raw, mix(surprises, learned.shares) - learned.usual, around)
+
+    def _calibrated(self, asked: Asked, raw: Floats, surprises: Floats, around: Floats) -> tuple[Floats, Floats]:
+        """Calibrated evidence, and what surprise counts in these surroundings."""
+        calibration = self._learned.calibration
+        assert calibration is not None
+        evidence = calibration(raw, around)
+        if asked.unfamiliar is not None:
+            # Calibration says what is rare among rows whose contexts are known; what is not so well known is less rare.
+            own = asked.unfamiliar[:, self._column - self._rows.shape[1]]
+            np.minimum(evidence, raw, out=evidence, where=own)
+        if calibration.is_of_steps:
+            # All that is not the usual value lies where the density is next to nothing, however many rows are there.
+            return evidence, evidence - USUAL_EVIDENCE
+        return evidence, _lessened(surprises, calibration.factors(around))
 
     def judge_and_find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], FoundDistributions]:
         """What `judge` and `find` return, in less time than both."""
@@ -317,7 +330,7 @@ class ConditionalColumn:
             asked.n_threads,
         )
         surprises = np.vstack([self._whole.surprises(asked, values), surprises.T])
-        return self._conclude(raw, surprises, around / STEPS_PER_NAT), self._found(asked, n, central, atoms)
+        return self._conclude(asked, raw, surprises, around / STEPS_PER_NAT), self._found(asked, n, central, atoms)
 
     def _central_levels(self, n: int) -> Floats:
         levels = self._learned.ranges(percentile_shares(n))
@@ -482,15 +495,6 @@ def find_support(values: Floats) -> ColumnSupport:
         return ColumnSupport(lowest, highest, resolution, distinct)
     decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
     return ColumnSupport(lowest, highest, resolution, None, decimals)
-
-
-def _calibrated(calibration: CellCalibration, raw: Floats, surprises: Floats, around: Floats) -> tuple[Floats, Floats]:
-    """Calibrated evidence, and what surprise counts in these surroundings."""
-    evidence = calibration(raw, around)
-    if calibration.is_of_steps:
-        # All that is not the usual value lies where the density is next to nothing, however many rows are there.
-        return evidence, evidence - USUAL_EVIDENCE
-    return evidence, _lessened(surprises, calibration.factors(around))
 
 
 def _lessened(surprises: Floats, factors: Floats) -> Floats:

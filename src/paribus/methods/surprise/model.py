@@ -118,7 +118,7 @@ class SurpriseModel:
     def _asked(self, rows: RowBatch) -> Asked:
         context = self._table.encoding.expand(rows.context)
         values = np.ascontiguousarray(np.hstack([context, rows.behavior]))
-        return Asked(values, self._table.held(rows.fitted), rows.n_threads)
+        return self._columns.asked(values, self._table.held(rows.fitted), rows.n_threads)
 
     def levels(self, rows: RowBatch, share: Floats) -> Floats:
         """[row][behavioral feature]: the share of its distribution given the context below each value.

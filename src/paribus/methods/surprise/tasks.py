@@ -20,7 +20,7 @@ from paribus.methods.surprise.categories import CategoricalColumn, Categories
 from paribus.methods.surprise.learned import Learned, LearnedCategories
 from paribus.methods.surprise.mixture import ConditionalColumn
 from paribus.methods.surprise.state import Summary
-from paribus.methods.surprise.views import Asked, Bytes, Features, ForestSettings, GrownView, Growth
+from paribus.methods.surprise.views import Asked, Bytes, Features, Flags, ForestSettings, GrownView, Growth
 from paribus.tables.encoded_table import RowNumbers
 
 
@@ -32,6 +32,8 @@ class FitData:
     """The table: [row][feature], with timestamps split into parts."""
     fitted: Positions = field(repr=False)
     """By row: the first row that equals it."""
+    unfamiliar: Flags | None = field(repr=False)
+    """[row][behavioral feature]: whether no other row has a category of the context."""
     categorical: npt.NDArray[np.uint8]
     bins: list[Bytes] = field(repr=False)
     """By feature: the bin of each category's code."""
@@ -56,7 +58,7 @@ class ColumnTask:
     def growth(self, data: FitData, n_threads: int) -> Growth:
         """What the column is fitted from."""
         samples = Samples.stored(len(data.rows), *data.samples[self.samples])
-        asked = Asked(data.rows, data.fitted, n_threads)
+        asked = Asked(data.rows, data.fitted, n_threads, unfamiliar=data.unfamiliar)
         return Growth(samples, asked, data.categorical, self.settings, self.seed)
 
 

@@ -16,6 +16,7 @@ from paribus.methods.surprise.trend import Leverage, LinearTrend
 
 Features = npt.NDArray[np.uint16]
 Bytes = npt.NDArray[np.uint8]
+Flags = npt.NDArray[np.bool_]
 Tick = Callable[[int], object]
 
 # Contexts in which the target hardly varies are smoothed as if it varied by this share of the usual deviation.
@@ -71,11 +72,14 @@ class Asked:
     tick: Tick | None = None
     is_elsewhere: npt.NDArray[np.bool_] | None = None
     """Whether each row is in another context than the fitted row, which is only left out; None if none is."""
+    unfamiliar: Flags | None = None
+    """[row][behavioral feature]: whether no other fitted row has a category of the context; None if none has any."""
 
     def take(self, places: Positions) -> Asked:
         """Some of the rows."""
         is_elsewhere = None if self.is_elsewhere is None else self.is_elsewhere[places]
-        return Asked(self.rows[places], self.fitted[places], self.n_threads, is_elsewhere=is_elsewhere)
+        unfamiliar = None if self.unfamiliar is None else self.unfamiliar[places]
+        return Asked(self.rows[places], self.fitted[places], self.n_threads, None, is_elsewhere, unfamiliar)
 
 
 @dataclass(frozen=True)
