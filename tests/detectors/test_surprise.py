@@ -460,5 +460,6 @@ def test_a_common_value_is_not_rare_because_its_context_is_unknown(seed: int) ->
     table["model"][:3] = ["first", "second", "third"]
     table["seats"][:3] = 149.0
     detector = ConditionalSurprise(["model", "maker"], ["seats", "year"], n_trees=32).fit(table)
+    assert detector.cell_p_values_ is not None
     assert detector.cell_p_values_[:3, 0].min() > 0.3
     assert detector.anomaly_scores_[:3].max() < 2.0
