@@ -27,6 +27,8 @@ MIN_NAMED_SHARE = 0.8
 MAX_RELATIVE_SHARE = 0.75
 # Categories that a text lists by name; the others are counted.
 MAX_LISTED = 3
+NO_ROW_HAS = "none of the rows it is compared with has "
+"""The beginning of the warning that a row is alone with its category."""
 # A value this far beyond all values of its group, as a share of the column's range, gets a warning.
 FAR_BEYOND = 0.1
 # The maximum number of timestamps that represent a column.
@@ -238,7 +240,7 @@ class ContextColumn:
         if value is not None and (code := (self.codes or {}).get(value)) is None:
             warning = f"{self.format.title} {self.format(value)} does not occur in the fitted table"
         elif value is not None and code is not None and not (group == code).any():
-            warning = f"none of the rows it is compared with has {self.format.title} {self.format(value)}"
+            warning = f"{NO_ROW_HAS}{self.format.title} {self.format(value)}"
         assert self.summary.category_shares is not None
         share, table_share = shares[named].sum(), self.summary.category_shares[named].sum()
         return ContextFeature(

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from paribus._common.arrays import Floats, Positions
 from paribus._common.text import ended, listed, plain, score_text
 from paribus.explain import wording
-from paribus.explain.context import ContextColumn, ContextFeature
+from paribus.explain.context import NO_ROW_HAS, ContextColumn, ContextFeature
 from paribus.explain.facts import BehaviorFeature, Thinness
 from paribus.tables.column import Kind
 from paribus.tables.row_store import RowStore
@@ -361,13 +361,25 @@ class _Told:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to keep in mind."""
-        found = [self.thinness.warning, *(feature.warning for feature in self.context)]
+        found = [self.thinness.warning, *_joined([feature.warning for feature in self.context])]
         # A missing value may itself be judged as a feature.
         judged = {each.title for each in self.behavior if each.is_off and getattr(each, "is_flag", False)}
         missing = [each.title for each in self.behavior if each.direction == "missing" and each.title not in judged]
         if missing:
             found.append(f"{listed(missing, 'and')} {'is' if len(missing) == 1 else 'are'} missing and not scored")
         return tuple(warning for warning in found if warning is not None)
+
+
+def _joined(warnings: Sequence[str | None]) -> list[str]:
+    """Warnings about features, with those about categories that no comparable row has as one.
+
+    >>> _joined([None, NO_ROW_HAS + "model DC-7", "age is beyond", NO_ROW_HAS + "maker DOUGLAS"])
+    ['none of the rows it is compared with has model DC-7 or maker DOUGLAS', 'age is beyond']
+    """
+    told = [warning for warning in warnings if warning is not None]
+    alone = [warning.removeprefix(NO_ROW_HAS) for warning in told if warning.startswith(NO_ROW_HAS)]
+    others = [warning for warning in told if not warning.startswith(NO_ROW_HAS)]
+    return [NO_ROW_HAS + listed(alone, "or"), *others] if alone else others
 
 
 def _context_row(feature: ContextFeature) -> dict[str, Any]:
