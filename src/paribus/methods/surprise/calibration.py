@@ -140,6 +140,13 @@ class CellCalibration:
         """The evidence of values; NaN where one is missing."""
         return self.final(self.overall(raw) / self.factors(around))
 
+    def surprises(self, above_usual: Floats, evidence: Floats, around: Floats) -> Floats:
+        """What surprises above the usual count in their surroundings, given the evidence of the values."""
+        if self.is_of_steps:
+            # All that is not the usual value lies where the density is next to nothing, however many rows are there.
+            return evidence - USUAL_EVIDENCE
+        return np.where(above_usual > 0, above_usual / self.factors(around), above_usual)
+
 
 def evidence_levels(evidence: Floats) -> npt.NDArray[np.uint8]:
     """Evidence as bytes, to be averaged over leaves. Missing values have none.

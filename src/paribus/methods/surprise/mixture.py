@@ -29,7 +29,6 @@ from paribus.methods.surprise.calibration import (
     NO_LIMIT,
     PRIOR_LEAVES,
     STEPS_PER_NAT,
-    USUAL_EVIDENCE,
     CellCalibration,
     TailMap,
     evidence_levels,
@@ -310,10 +309,7 @@ class ConditionalColumn:
             # Calibration says what is rare among rows whose contexts are known; what is not so well known is less rare.
             own = asked.unfamiliar[:, self._column - self._rows.shape[1]]
             np.minimum(evidence, raw, out=evidence, where=own)
-        if calibration.is_of_steps:
-            # All that is not the usual value lies where the density is next to nothing, however many rows are there.
-            return evidence, evidence - USUAL_EVIDENCE
-        return evidence, _lessened(surprises, calibration.factors(around))
+        return evidence, calibration.surprises(surprises, evidence, around)
 
     def judge_and_find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], FoundDistributions]:
         """What `judge` and `find` return, in less time than both."""
@@ -495,8 +491,3 @@ def find_support(values: Floats) -> ColumnSupport:
         return ColumnSupport(lowest, highest, resolution, distinct)
     decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
     return ColumnSupport(lowest, highest, resolution, None, decimals)
-
-
-def _lessened(surprises: Floats, factors: Floats) -> Floats:
-    """Surprises above the usual, given how many times as hard values are to predict."""
-    return np.where(surprises > 0, surprises / factors, surprises)
