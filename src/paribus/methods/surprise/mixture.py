@@ -210,9 +210,10 @@ class ConditionalColumn:
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
-        calibration, around = self._calibrate(asked, raw, known, n_pairs)
+        # First, because calibration packs the forests: a few rows would take as long as many.
         some = known[:MAX_ROWS_FOR_RANGES]
         ranges = self._find_ranges(asked.take(some), target[some])
+        calibration, around = self._calibrate(asked, raw, known, n_pairs)
         self._learned = Learned(shares, usual, min_deviations, smoothing, calibration, ranges, trend)
         return self._calibrated(asked, raw, mixed - usual, around)
 
