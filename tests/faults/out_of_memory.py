@@ -52,6 +52,7 @@ def with_lists() -> list[Callable[[], object]]:
         partial(_core.quantiles_of_atoms, [view], smoothing, np.zeros((1, 20, 2)), level),
         partial(_core.column_quantiles, [view], smoothing, rows, fitted, level),
         partial(_core.second_means, [forest], rows, fitted),
+        partial(_core.FoundLeaves, [forest], len(rows)),
         partial(_core.reference_rows, [[(forest, 1.0)]], rows, np.ones(1), rows, fitted, 2),
     ]
 

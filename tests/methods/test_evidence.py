@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from paribus import _core
 from paribus._core import (
     Forest,
+    FoundLeaves,
     Samples,
     Smoothing,
     column_distributions,
@@ -152,6 +153,44 @@ def test_the_mean_of_a_second_target_is_the_oracles(case: Case, scale: int) -> N
     views = [(forest, None, 0.5, 1.0, 1.0) for forest in forests]
     _, _, around = column_evidence(views, smoothing, case.rows, case.fitted, case.target)
     np.testing.assert_array_equal(around, np.where(np.isnan(case.target), np.nan, found))
+
+
+@given(case=cases, is_close=st.booleans(), n_threads=st.sampled_from([1, 3]))
+def test_leaves_that_were_stored_give_the_mean_of_a_second_target(case: Case, is_close: bool, n_threads: int) -> None:
+    """Tests that stored leaves give the same bits as the trees, with thresholds of 32 bits and with longer ones."""
+    if is_close:
+        case.columns[0] = 1.0 + 1e-12 * case.columns[0]
+        case.rows = np.ascontiguousarray(case.columns.T)
+    forests = [case.forest(case.target, N_PAIRS), case.forest(case.target - case.trend, N_PAIRS)]
+    smoothing = Smoothing("plain", 0.0, 1.0, 0.5, SURPRISE_WIDTH, 0.0, TAIL_PROBABILITY)
+    views = [(forest, None, 0.5, 1.0, 1.0) for forest in forests]
+    leaves = FoundLeaves(forests, len(case.rows))
+    assert leaves.can_store()
+    column_evidence(views, smoothing, case.rows, case.fitted, case.target, n_threads, None, leaves)
+    second = np.random.default_rng(case.seed).integers(256, size=len(case.target)).astype(np.uint8)
+    for forest in forests:
+        forest.set_second_target(second)
+    expected = second_means(forests, case.rows, case.fitted)
+    np.testing.assert_array_equal(leaves.second_means(second, n_threads), expected)
+
+
+def test_leaves_are_stored_only_where_they_can_be() -> None:
+    """Tests that forests with large samples, or that were opened, store none; and that other forests are refused."""
+    random = np.random.default_rng(0)
+    one, numbers = np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint8)
+    # Leaves of up to 256 rows are kept whole: two samples of 33,000 have more members than 16 bits can tell apart.
+    large = grow_forest(random.normal(size=(1, 70_000)), numbers, random.normal(size=70_000), one, 1, 4, 1, 33_000, 0)
+    assert not FoundLeaves([large], 10).can_store()
+    case = Case(3, 40, "normal")
+    forest, other = case.forest(case.target, N_PAIRS), case.forest(case.target, N_PAIRS)
+    smoothing = Smoothing("plain", 0.0, 1.0, 0.5, SURPRISE_WIDTH, 0.0, TAIL_PROBABILITY)
+    leaves = FoundLeaves([forest], len(case.rows))
+    with pytest.raises(ValueError, match="none were stored"):
+        leaves.second_means(np.zeros(40, dtype=np.uint8))
+    with pytest.raises(ValueError, match="of the same forests"):
+        column_evidence([(other, None, 1.0, 1.0, 1.0)], smoothing, case.rows, case.fitted, case.target, leaves=leaves)
+    forest.release()
+    assert not FoundLeaves([forest], len(case.rows)).can_store()
 
 
 def test_a_value_that_nearly_all_comparable_rows_have_has_no_evidence() -> None:

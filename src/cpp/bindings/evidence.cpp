@@ -58,6 +58,49 @@ private:
     paribus::EvidenceParameters parameters_;
 };
 
+/// The leaves that the rows of a fitted table were found in. Forests must have been grown, and not have been released.
+class FoundLeaves {
+public:
+    FoundLeaves(const List<const Forest *> &given_forests, std::size_t n_rows) : n_rows_(n_rows) {
+        for (const Forest *forest : items(given_forests)) {
+            n_fitted_ = forest->packed_forest().samples().n_rows();
+            grown_.push_back(forest->get_grown());
+        }
+        const bool fit = std::all_of(grown_.begin(), grown_.end(),
+                                     [](const auto &each) { return each && paribus::LeafMemory::fits(*each); });
+        if (fit && !grown_.empty()) memory_ = std::make_shared<paribus::LeafMemory>(grown_, n_rows);
+    }
+
+    bool can_store() const { return memory_ != nullptr; }
+
+    /// The memory for the leaves that forests find; null if there is none.
+    paribus::LeafMemory *get(const std::vector<std::shared_ptr<const paribus::LeafFinder>> &forests,
+                             std::size_t n_rows) {
+        if (!memory_) return nullptr;
+        require(n_rows == n_rows_, "leaves: of as many rows");
+        require(std::equal(forests.begin(), forests.end(), grown_.begin(), grown_.end(),
+                           [](const auto &a, const auto &b) { return a.get() == b.get(); }),
+                "leaves: of the same forests");
+        is_filled_ = true;
+        return memory_.get();
+    }
+
+    Output<double, 1> second_means(const Input<std::uint8_t, 1> &values, std::size_t n_threads) const {
+        require(is_filled_, "leaves: none were stored");
+        require(values.shape(0) == n_fitted_, "values: one per row of the table");
+        auto result = new_array<double, 1>({n_rows_});
+        const nb::gil_scoped_release released;
+        memory_->find_second_means(values.data(), result.data(), n_threads);
+        return result;
+    }
+
+private:
+    std::size_t n_rows_, n_fitted_ = 0;
+    bool is_filled_ = false;
+    std::vector<std::shared_ptr<const paribus::TableForest>> grown_;
+    std::shared_ptr<paribus::LeafMemory> memory_;
+};
+
 using View = std::tuple<const Forest *, std::optional<Input<double, 1>>, double, double, double>;
 
 /// The forests of views in the form that suits the rows; unpacking them takes a while.
@@ -105,7 +148,7 @@ std::size_t check_n_pairs(const std::vector<View> &views) {
 std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evidence(
     const List<View> &given_views, const Smoothing &smoothing, const Input<double, 2> &rows,
     const Input<std::int64_t, 1> &fitted, const Input<double, 1> &values, std::size_t n_threads,
-    const nb::object &progress) {
+    const nb::object &progress, FoundLeaves *leaves) {
     const std::vector<View> views = items(given_views);
     paribus::AskedRows asked = {};
     std::vector<paribus::SmoothView> smooth = check_views(views, rows, fitted, asked);
@@ -117,8 +160,9 @@ std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evide
     {
         const nb::gil_scoped_release released;
         const auto forests = get_forests(views, asked, n_threads, smooth);
+        paribus::LeafMemory *const memory = leaves == nullptr ? nullptr : leaves->get(forests, asked.n_rows);
         paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
-                               seconds.data(), n_threads, tick);
+                               seconds.data(), n_threads, tick, nullptr, memory);
     }
     return {evidence, surprises, seconds};
 }
@@ -282,11 +326,19 @@ void add_evidence(nb::module_ &m) {
         .def("transformed", &Smoothing::transformed, "values"_a, "Values on the scale on which they are smoothed.")
         .def("slopes", &Smoothing::slopes, "values"_a, "The derivative of that scale at some values.");
 
+    nb::class_<FoundLeaves>(m, "FoundLeaves", "The leaves that rows were found in.")
+        .def(nb::init<const List<const Forest *> &, std::size_t>(), "forests"_a, "n_rows"_a)
+        .def("can_store", &FoundLeaves::can_store,
+             "Whether leaves can be stored: those of forests that were grown here, and not too large.")
+        .def("second_means", &FoundLeaves::second_means, "values"_a, "n_threads"_a = 1,
+             "What second_means returns if the values, by row of the table, are the second target of the forests.");
+
     m.def("column_evidence", &column_evidence, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a,
-          "n_threads"_a = 1, "progress"_a = nb::none(),
+          "n_threads"_a = 1, "progress"_a = nb::none(), "leaves"_a = nb::none(),
           "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the "
           "logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view "
-          "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation.");
+          "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation. "
+          "The leaves are stored if they can be.");
 
     m.def("column_findings", &column_findings, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a, "levels"_a,
           "n_threads"_a = 1, "What column_evidence and column_distributions say of rows, whose leaves are found once.");

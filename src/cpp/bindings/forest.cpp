@@ -104,6 +104,11 @@ void Forest::set_second_target(const Input<std::uint8_t, 1> &values) {
     release();
 }
 
+std::shared_ptr<const paribus::TableForest> Forest::get_grown() const {
+    auto already = held();
+    return already && !already->leaf_rows().empty() ? already : nullptr;
+}
+
 std::shared_ptr<const paribus::TableForest> Forest::get_held(const paribus::AskedRows &asked) const {
     auto already = held();
     return already && (!already->is_for_new_rows() || are_new(asked)) ? already : nullptr;

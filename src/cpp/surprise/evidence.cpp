@@ -116,7 +116,7 @@ void find_quantiles_of_atoms(std::size_t n_rows, const std::vector<const double 
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
-                   const Tick &on_tick, const CloserLook *closer) {
+                   const Tick &on_tick, const CloserLook *closer, LeafMemory *leaves) {
     struct Scratch {
         std::vector<LeafFinder::Scratch> finding;
         Distribution distribution;
@@ -132,6 +132,7 @@ void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, 
         return [&, scratch](std::size_t begin, std::size_t end) {
             for (std::size_t v = 0; v < n_views; ++v) {
                 views[v].forest->find_leaves(rows, begin, end, scratch->finding[v]);
+                if (leaves != nullptr) leaves->store(v, begin, scratch->finding[v]);
             }
             for (std::size_t row = begin; row < end; ++row) {
                 const double value = values[row];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "surprise/leaf_finder.hpp"
+#include "surprise/leaf_memory.hpp"
 
 namespace paribus {
 
@@ -60,9 +61,10 @@ struct CloserLook {
 /// @param surprises [row][view]: minus the logarithm of the density at the value
 /// @param seconds   [row]: the mean of the second target over all leaves of a row; 0 if the forests have none
 /// @param closer    null if it is not needed
+/// @param leaves    where the leaves of the rows are stored, if anywhere
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
-                   const Tick &on_tick, const CloserLook *closer = nullptr);
+                   const Tick &on_tick, const CloserLook *closer = nullptr, LeafMemory *leaves = nullptr);
 
 /// The mean of the second target over all leaves of each row, in all forests.
 void find_second_means(const AskedRows &rows, const std::vector<const LeafFinder *> &forests, double *seconds,

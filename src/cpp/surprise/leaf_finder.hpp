@@ -90,6 +90,10 @@ public:
     static constexpr std::size_t step_lot = 8;
     static constexpr std::uint32_t head_size = 2;
     static constexpr std::uint64_t second_steps = 256;
+    /// The mean of a second target over a number of rows, rounded to a step.
+    static std::int32_t mean_of(std::uint64_t sum, std::uint64_t n) {
+        return n == 0 ? 0 : static_cast<std::int32_t>((sum * second_steps + n / 2) / n);
+    }
 
 private:
     static constexpr std::size_t leaves_ahead = 8;

@@ -121,10 +121,6 @@ private:
     /// At the root of the tree of a pair that is used for a row.
     Walk start(std::size_t pair, std::size_t row, std::int64_t fitted) const;
     void follow(const AskedRows &rows, Walk *walks, std::size_t n) const;
-    /// The mean of the second target over a number of rows, rounded to a step.
-    static std::int32_t mean_of(std::uint64_t sum, std::uint64_t n) {
-        return n == 0 ? 0 : static_cast<std::int32_t>((sum * second_steps + n / 2) / n);
-    }
 
     const FeatureKinds &kinds_;
     const TreeSamples &samples_;

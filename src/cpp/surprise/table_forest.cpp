@@ -108,7 +108,7 @@ TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::siz
 std::vector<std::uint8_t> TableForest::pack(const std::vector<std::uint16_t> &features) {
     std::vector<std::uint8_t> bytes = PackedForest::pack(kinds_, features, grid_, is_of_numbers_, samples_, trees_);
     for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
-        trees_[tree].forget_members();
+        leaf_rows_.push_back({trees_[tree].take_members(), trees_[tree].leaves()});
         if (pairs_[tree / 2].is_usable()) trees_[tree] = TableTree::empty();
     }
     return bytes;
@@ -128,7 +128,9 @@ void TableForest::find_leaves(const AskedRows &rows, std::size_t begin, std::siz
             scratch.is_second[row - begin] = samples_.unseen_tree(pair, rows.fitted[row]) != 2 * pair;
         }
         if (pairs_[pair].is_usable()) {
-            pairs_[pair].find(planes_, scratch.arranged, scratch.is_second.data(), n, scratch.leaves.data() + pair * n);
+            const TreePair *const next = pair + 1 < n_pairs() ? &pairs_[pair + 1] : nullptr;
+            pairs_[pair].find(planes_, scratch.arranged, scratch.is_second.data(), n, scratch.leaves.data() + pair * n,
+                              next);
         } else {
             find_exactly(values, pair, scratch);
         }

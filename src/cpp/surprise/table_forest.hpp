@@ -28,6 +28,19 @@ public:
     bool has_heads() const { return has_heads_; }
     bool is_for_new_rows() const { return is_for_new_rows_; }
 
+    /// The fitted rows in the leaves of a tree.
+    struct LeafRows {
+        /// Positions in the sample of the tree.
+        std::vector<std::uint32_t> members;
+        /// Parts of the members. Those of nodes that are no leaves have no rows.
+        std::vector<TableTree::Leaf> leaves;
+    };
+    /// By tree; of a forest that was grown and packed, else empty.
+    const std::vector<LeafRows> &leaf_rows() const { return leaf_rows_; }
+    const TreeSamples &samples() const { return samples_; }
+    /// Where the leaves of a tree begin in what `find_leaves` finds, beyond where they begin in the tree.
+    std::uint32_t begin_of_leaves(std::size_t tree) const { return tree % 2 == 0 ? 0 : second_[tree / 2]; }
+
     std::size_t n_pairs() const override { return samples_.n_pairs(); }
     const TargetGrid &grid() const override { return grid_; }
     void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const override;
@@ -52,6 +65,7 @@ private:
     std::vector<std::vector<std::int32_t>> members_;
     /// [pair]: where those of the second tree begin.
     std::vector<std::uint32_t> second_;
+    std::vector<LeafRows> leaf_rows_;
 };
 
 }  // namespace paribus

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "surprise/feature_table.hpp"
@@ -78,7 +79,7 @@ public:
     /// The positions in the sample of the rows that represent the leaves, those of a leaf side by side, by ascending
     /// target, equal ones in ascending order.
     const std::vector<std::uint32_t> &members() const { return members_; }
-    void forget_members() { members_ = {}; }
+    std::vector<std::uint32_t> take_members() { return std::exchange(members_, {}); }
 
     /// The leaf of each row in a tree of its own choice. A value that is missing or a category that a split has not
     /// seen goes where the split sends it, or with the majority.

@@ -206,21 +206,28 @@ bool TreePair::append(const RowPlanes &planes, Tree &&tree, std::uint32_t offset
 }
 
 void TreePair::find(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,
-                    std::size_t n_rows, TableTree::Leaf *leaves) const {
+                    std::size_t n_rows, TableTree::Leaf *leaves, const TreePair *next) const {
     if (planes.numbers_begin() > 0) {
-        find_all<true>(planes, arranged, is_second, n_rows, leaves);
+        find_all<true>(planes, arranged, is_second, n_rows, leaves, next);
     } else {
-        find_all<false>(planes, arranged, is_second, n_rows, leaves);
+        find_all<false>(planes, arranged, is_second, n_rows, leaves, next);
     }
 }
 
 template <bool has_categories>
 void TreePair::find_all(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,
-                        std::size_t n_rows, TableTree::Leaf *leaves) const {
+                        std::size_t n_rows, TableTree::Leaf *leaves, const TreePair *next) const {
     constexpr std::size_t side_by_side = RowPlanes::side_by_side;
     const Node *const nodes = nodes_.data();
     const std::size_t numbers_begin = planes.numbers_begin(), size = planes.size();
+    constexpr std::size_t nodes_per_line = 64 / sizeof(Node);
+    const std::size_t n_ahead = next == nullptr ? 0 : next->nodes_.size();
+    const std::size_t ahead_at_a_time = (n_ahead * side_by_side + n_rows - 1) / n_rows;
+    std::size_t ahead = 0;
     for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
+        for (const std::size_t end = std::min(ahead + ahead_at_a_time, n_ahead); ahead < end; ahead += nodes_per_line) {
+            __builtin_prefetch(next->nodes_.data() + ahead, 0, 2);
+        }
         const float *const values = arranged.data() + begin / side_by_side * size;
         const std::size_t n = std::min(side_by_side, n_rows - begin);
         std::uint32_t places[side_by_side];

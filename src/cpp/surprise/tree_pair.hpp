@@ -40,8 +40,9 @@ public:
     ///
     /// @param arranged  the rows, as `planes` arranges them
     /// @param is_second by row
+    /// @param next      the pair that is asked after this one, which is fetched meanwhile; null: none
     void find(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,
-              std::size_t n_rows, TableTree::Leaf *leaves) const;
+              std::size_t n_rows, TableTree::Leaf *leaves, const TreePair *next) const;
 
 private:
     /// A split, or a leaf: that keeps a row, since its threshold is no number, and its left child is itself. The digits
@@ -65,7 +66,7 @@ private:
 
     template <bool has_categories>
     void find_all(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,
-                  std::size_t n_rows, TableTree::Leaf *leaves) const;
+                  std::size_t n_rows, TableTree::Leaf *leaves, const TreePair *next) const;
 
     std::vector<Node> nodes_;
     std::uint32_t second_root_ = 0;

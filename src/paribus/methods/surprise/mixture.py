@@ -14,6 +14,7 @@ from paribus._core import (
     FeatureKinds,
     FeatureTable,
     Forest,
+    FoundLeaves,
     Samples,
     Target,
     column_distributions,
@@ -206,26 +207,33 @@ class ConditionalColumn:
         """
         min_deviations = [view.min_deviation for view in self._views]
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
-        raw, surprises, _ = self._look(asked, target)
+        # Who has them need not send all rows down the trees again.
+        leaves = FoundLeaves([view.forest for view in self._views], len(asked.rows))
+        raw, surprises, _ = self._look(asked, target, leaves)
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
         mixed = mix(surprises, shares)
         usual = float(np.median(mixed[known]))
         # First, because calibration packs the forests: a few rows would take as long as many.
         some = known[:MAX_ROWS_FOR_RANGES]
         ranges = self._find_ranges(asked.take(some), target[some])
-        calibration, around = self._calibrate(asked, raw, known, n_pairs)
+        calibration, around = self._calibrate(asked, raw, known, n_pairs, leaves)
         self._learned = Learned(shares, usual, min_deviations, smoothing, calibration, ranges, trend)
         return self._calibrated(asked, raw, mixed - usual, around)
 
-    def _calibrate(self, asked: Asked, raw: Floats, known: Positions, n_pairs: int) -> tuple[CellCalibration, Floats]:
+    def _calibrate(
+        self, asked: Asked, raw: Floats, known: Positions, n_pairs: int, leaves: FoundLeaves
+    ) -> tuple[CellCalibration, Floats]:
         """Calibrates evidence. Returns also the mean evidence around each fitted row."""
         overall = TailMap.fit(raw[known], NO_LIMIT)
         evidence = overall(raw)
         levels = evidence_levels(evidence)
         for view in self._views:
             view.forest.set_second_target(levels)
-        forests = [view.forest for view in self._views]
-        around = second_means(forests, asked.rows, asked.fitted, asked.n_threads) / STEPS_PER_NAT
+        if leaves.can_store():
+            around = leaves.second_means(levels, asked.n_threads) / STEPS_PER_NAT
+        else:
+            forests = [view.forest for view in self._views]
+            around = second_means(forests, asked.rows, asked.fitted, asked.n_threads) / STEPS_PER_NAT
         # If most values are equal, the median row is easier to predict than usual.
         usual = max(float(np.median(around[known])), float(around[known].mean()), MIN_USUAL)
         n_leaves = n_pairs * len(self._views)
@@ -415,7 +423,9 @@ class ConditionalColumn:
             target = make_target(self._rows, self._column, limits, self.features, trend)
             self._views.append(ForestView(target, self.features, has_trend=True))
 
-    def _look(self, asked: Asked, values: Floats) -> tuple[Floats, Floats, Floats]:
+    def _look(
+        self, asked: Asked, values: Floats, leaves: FoundLeaves | None = None
+    ) -> tuple[Floats, Floats, Floats]:
         """Evidence before calibration, surprises, and the mean evidence around each row.
 
         Surprises are minus the logarithm of the density: [view][row], the whole column first.
@@ -423,7 +433,14 @@ class ConditionalColumn:
         smoothing = self._learned.smoothing
         assert smoothing is not None
         raw, surprises, around = column_evidence(
-            self._smooth_views(asked), smoothing.core, asked.rows, asked.fitted, values, asked.n_threads, asked.tick
+            self._smooth_views(asked),
+            smoothing.core,
+            asked.rows,
+            asked.fitted,
+            values,
+            asked.n_threads,
+            asked.tick,
+            leaves,
         )
         return raw, np.vstack([self._whole.surprises(asked, values), surprises.T]), around / STEPS_PER_NAT
 
