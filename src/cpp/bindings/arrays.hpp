@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "common/context.hpp"
@@ -37,6 +38,14 @@ Output<T, Dimensions> new_array(const std::array<std::size_t, Dimensions> &shape
     auto *data = new T[std::max<std::size_t>(size, 1)];
     nb::capsule owner(data, [](void *p) noexcept { delete[] static_cast<T *>(p); });
     return Output<T, Dimensions>(data, Dimensions, shape.data(), owner);
+}
+
+/// An array that takes over the bytes.
+inline Output<std::uint8_t, 1> as_array(std::vector<std::uint8_t> &&bytes) {
+    auto *const held = new std::vector<std::uint8_t>(std::move(bytes));
+    nb::capsule owner(held, [](void *p) noexcept { delete static_cast<std::vector<std::uint8_t> *>(p); });
+    const std::size_t size = held->size();
+    return Output<std::uint8_t, 1>(held->data(), 1, &size, owner);
 }
 
 // Lets Python handle signals, and reports progress.

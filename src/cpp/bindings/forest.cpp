@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "bindings/areas.hpp"
@@ -53,9 +54,7 @@ Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &
         bytes = grown->pack(parameters.features);
         hold(grown);
     }
-    auto packed = new_array<std::uint8_t, 1>({bytes.size()});
-    std::copy(bytes.begin(), bytes.end(), packed.data());
-    packed_ = nb::cast<Input<std::uint8_t, 1>>(nb::cast(packed));
+    packed_ = nb::cast<Input<std::uint8_t, 1>>(nb::cast(as_array(std::move(bytes))));
     open();
 }
 
@@ -253,11 +252,8 @@ void add_forests(nb::module_ &m) {
                 require(reinterpret_cast<std::uintptr_t>(each->data()) % alignof(std::uint64_t) == 0,
                         "forests: aligned");
             }
-            const std::vector<std::uint8_t> bytes =
-                paribus::PackedForest::splice(older.data(), older.shape(0), n_dropped, newer.data(), newer.shape(0));
-            auto packed = new_array<std::uint8_t, 1>({bytes.size()});
-            std::copy(bytes.begin(), bytes.end(), packed.data());
-            return packed;
+            return as_array(
+                paribus::PackedForest::splice(older.data(), older.shape(0), n_dropped, newer.data(), newer.shape(0)));
         },
         "older"_a, "n_dropped"_a, "newer"_a,
         "A packed forest without its first trees, and with those of another one of the same features at its end.");

@@ -44,9 +44,10 @@ BinCounts::Place BinCounts::take_place() {
         free_.pop_back();
         return place;
     }
-    if (all_.size() == max_places) return none;
-    all_.emplace_back(sample_.n_slots() * n_bins);
-    return all_.size() - 1;
+    if (n_places_ == max_places) return none;
+    if (n_places_ == all_.size()) all_.emplace_back();
+    all_[n_places_].resize(sample_.n_slots() * n_bins);
+    return n_places_++;
 }
 
 void BinCounts::pack(const std::uint32_t *positions, std::size_t n, bool is_taken_away) {

@@ -23,8 +23,13 @@ public:
 
     /// @param sample       must outlive this
     /// @param max_features features that a split tries
-    BinCounts(const TreeSample &sample, std::size_t max_features)
-        : sample_(sample), are_inherited_(2 * max_features >= sample.n_slots()), packed_(sample.size()) {}
+    BinCounts(const TreeSample &sample, std::size_t max_features, GrowthMemory &memory)
+        : sample_(sample),
+          are_inherited_(2 * max_features >= sample.n_slots()),
+          all_(memory.counts),
+          packed_(memory.packed) {
+        packed_.resize(sample.size());
+    }
 
     /// Counts for the rows at some positions: `none` if it is better to count features when they are tried.
     Place count(const std::uint32_t *positions, std::size_t n);
@@ -66,10 +71,12 @@ private:
 
     const TreeSample &sample_;
     bool are_inherited_;
-    /// [place][slot][bin]
-    std::vector<std::vector<std::uint64_t>> all_;
+    /// [place][slot][bin]; those from `n_places_` on are of the tree before.
+    std::vector<std::vector<std::uint64_t>> &all_;
+    std::size_t n_places_ = 0;
     std::vector<Place> free_;
-    std::vector<std::uint64_t> packed_, one_ = std::vector<std::uint64_t>(n_bins);
+    std::vector<std::uint64_t> &packed_;
+    std::vector<std::uint64_t> one_ = std::vector<std::uint64_t>(n_bins);
 };
 
 }  // namespace paribus

@@ -29,7 +29,8 @@ std::vector<Stored> means_of_leaves(const TableForest &forest, std::size_t pair,
         for (const TableTree::Leaf &leaf : known.leaves) {
             if (leaf.n_rows == 0) continue;
             std::uint64_t sum = 0;
-            for (std::uint32_t i = leaf.first; i < leaf.first + leaf.n_rows; ++i) sum += values[sample[known.members[i]]];
+            for (std::uint32_t i = leaf.first; i < leaf.first + leaf.n_rows; ++i)
+                sum += values[sample[known.members[i]]];
             means[forest.begin_of_leaves(tree) + leaf.first] =
                 static_cast<Stored>(LeafFinder::mean_of(sum, leaf.n_rows));
         }

@@ -70,6 +70,8 @@ std::vector<std::uint8_t> PackedForest::pack(const FeatureKinds &kinds, const st
         PackedTree::append_to(bytes, trees[tree], layout, has_members(layout, tree), slot_of,
                               samples.sample(tree).size());
         entries[tree] = {begin, bytes.size() - begin, checksum(bytes.data() + begin, bytes.size() - begin)};
+        // Trees are about as large as the first two, one of which may hold no members.
+        if (tree == 1) bytes.reserve(directory + (bytes.size() - directory) * (trees.size() + 2) / 2);
     }
     seal(bytes, header, directory, entries);
     return bytes;

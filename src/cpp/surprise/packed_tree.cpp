@@ -21,6 +21,7 @@ void PackedTree::append_to(std::vector<std::uint8_t> &bytes, const TableTree &tr
         }
         const TableTree::Node &node = tree.nodes()[nodes[i]];
         if (node.left == nodes[i]) {
+            if (!has_members) continue;
             const TableTree::Leaf &leaf = tree.leaves()[nodes[i]];
             if (sizes.size() % leaves_per_anchor == 0) anchors.push_back(static_cast<std::uint32_t>(members.size()));
             sizes.push_back(static_cast<std::uint8_t>(leaf.n_rows - 1));

@@ -6,17 +6,24 @@
 namespace paribus {
 
 SubtreeGrower::SubtreeGrower(TableTree &tree, const TreeSample &sample, std::size_t min_samples_leaf, FeatureDraw &draw,
-                             const std::vector<Root> &roots, const std::vector<std::uint32_t> &positions)
+                             const std::vector<Root> &roots, const std::vector<std::uint32_t> &positions,
+                             GrowthMemory &memory)
     : tree_(tree),
       sample_(sample),
       min_samples_leaf_(min_samples_leaf),
       draw_(draw),
       roots_(roots),
       positions_(positions),
-      dealt_((sample.n_slots() + 1) * sample.size()),
-      ranks_(sample.n_slots() * sample.size()),
+      dealt_(memory.dealt),
+      ranks_(memory.ranks),
       traits_(sample.n_slots() * roots.size()),
-      orders_((sample.n_slots() + 1) * SubtreeOrders::stride) {
+      places_(memory.places),
+      deals_(roots.size()),
+      orders_(memory.orders) {
+    dealt_.resize((sample.n_slots() + 1) * sample.size());
+    ranks_.resize(sample.n_slots() * sample.size());
+    places_.resize(sample.size());
+    orders_.resize((sample.n_slots() + 1) * SubtreeOrders::stride);
     scan_.targets = targets_.data();
     scan_.min_samples_leaf = min_samples_leaf;
 }
@@ -28,59 +35,77 @@ void SubtreeGrower::grow() {
 
 /// Sorts all rows by each feature, and deals them out to the roots: so these are sorted, too.
 void SubtreeGrower::sort_roots() {
-    struct Place {
-        std::uint32_t root, place;
-    };
-    struct Deal {
-        std::uint32_t next, last_rank, n_distinct, begin;
-    };
-    const std::size_t n = sample_.size();
-    std::vector<Place> places(n);
     for (std::uint32_t root = 0; root < roots_.size(); ++root) {
-        for (std::uint32_t place = roots_[root].begin; place < roots_[root].end; ++place) {
-            places[positions_[place]] = {root, place};
-        }
+        const std::uint32_t begin = roots_[root].begin, n = roots_[root].end - begin;
+        for (std::uint32_t i = 0; i < n; ++i) places_[positions_[begin + i]] = root << 8 | (i & 0xff);
     }
-    std::vector<TreeSample::Ranked> sorted;
-    std::vector<Deal> deals(roots_.size());
     for (std::size_t slot = 0; slot < sample_.n_slots(); ++slot) {
         for (std::size_t root = 0; root < roots_.size(); ++root) {
-            deals[root] = {roots_[root].begin, std::numeric_limits<std::uint32_t>::max(), 0, roots_[root].begin};
+            deals_[root] = {roots_[root].begin, std::numeric_limits<std::uint32_t>::max(), 0};
         }
-        std::uint8_t *const orders = dealt_.data() + (slot + 1) * n, *const ranks = ranks_.data() + slot * n;
-        std::uint8_t *const traits = traits_.data() + slot * roots_.size();
-        sample_.sort_by_feature(slot, sorted);
-        for (const TreeSample::Ranked &each : sorted) {
-            const auto [root, place] = places[each.position];
-            Deal &deal = deals[root];
-            deal.n_distinct += each.rank != deal.last_rank;
-            deal.last_rank = each.rank;
-            // Cut off in leaves of more rows, which have no use for it.
-            orders[deal.next++] = static_cast<std::uint8_t>(place - deal.begin);
-            ranks[place] = static_cast<std::uint8_t>(is_category(slot) ? each.rank : deal.n_distinct - 1);
-        }
-        for (std::size_t root = 0; root < roots_.size(); ++root) {
-            traits[root] = deals[root].n_distinct < deals[root].next - deals[root].begin ? equal_values : 0;
-        }
-        if (sorted.size() == n) continue;
-        const std::uint8_t *bins = sample_.bins(slot);
-        for (std::uint32_t position = 0; position < n; ++position) {
-            if (bins[position] != FeatureTable::missing_bin) continue;
-            const auto [root, place] = places[position];
-            orders[deals[root].next++] = static_cast<std::uint8_t>(place - deals[root].begin);
-            ranks[place] = missing_rank;
-            traits[root] |= missing_values;
-        }
+        const std::size_t n_dealt = sample_.are_all_different(slot) ? deal_different(slot) : deal(slot);
+        if (n_dealt < sample_.size()) deal_missing(slot);
     }
-    for (std::size_t root = 0; root < roots_.size(); ++root)
-        deals[root] = {roots_[root].begin, 0, 0, roots_[root].begin};
-    sample_.sort_by_target(sorted);
-    for (const TreeSample::Ranked &each : sorted) {
-        const auto [root, place] = places[each.position];
+    for (std::size_t root = 0; root < roots_.size(); ++root) deals_[root].next = roots_[root].begin;
+    deal_by_target();
+}
+
+std::size_t SubtreeGrower::deal(std::size_t slot) {
+    std::uint8_t *const orders = dealt_.data() + (slot + 1) * sample_.size();
+    std::uint8_t *const ranks = ranks_.data() + slot * sample_.size();
+    const bool is_category = this->is_category(slot);
+    std::size_t n_dealt = 0;
+    sample_.visit_by_feature(slot, [&](std::uint32_t rank, std::uint32_t position) {
+        const std::uint32_t root = places_[position] >> 8, row = places_[position] & 0xff;
+        Deal &deal = deals_[root];
+        deal.n_distinct += rank != deal.last_rank;
+        deal.last_rank = rank;
+        orders[deal.next++] = static_cast<std::uint8_t>(row);
+        ranks[roots_[root].begin + row] = static_cast<std::uint8_t>(is_category ? rank : deal.n_distinct - 1);
+        ++n_dealt;
+    });
+    std::uint8_t *const traits = traits_.data() + slot * roots_.size();
+    for (std::size_t root = 0; root < roots_.size(); ++root) {
+        traits[root] = deals_[root].n_distinct < deals_[root].next - roots_[root].begin ? equal_values : 0;
+    }
+    return n_dealt;
+}
+
+std::size_t SubtreeGrower::deal_different(std::size_t slot) {
+    std::uint8_t *const orders = dealt_.data() + (slot + 1) * sample_.size();
+    const std::uint32_t *const places = places_.data();
+    Deal *const deals = deals_.data();
+    sample_.visit_by_feature(slot, [=](std::uint32_t, std::uint32_t position) {
+        orders[deals[places[position] >> 8].next++] = static_cast<std::uint8_t>(places[position]);
+    });
+    return sample_.size();
+}
+
+void SubtreeGrower::deal_missing(std::size_t slot) {
+    std::uint8_t *const orders = dealt_.data() + (slot + 1) * sample_.size();
+    std::uint8_t *const ranks = ranks_.data() + slot * sample_.size();
+    std::uint8_t *const traits = traits_.data() + slot * roots_.size();
+    const std::uint8_t *const bins = sample_.bins(slot);
+    for (std::uint32_t position = 0; position < sample_.size(); ++position) {
+        if (bins[position] != FeatureTable::missing_bin) continue;
+        const std::uint32_t root = places_[position] >> 8, row = places_[position] & 0xff;
+        orders[deals_[root].next++] = static_cast<std::uint8_t>(row);
+        ranks[roots_[root].begin + row] = missing_rank;
+        traits[root] |= missing_values;
+    }
+}
+
+void SubtreeGrower::deal_by_target() {
+    std::uint8_t *const orders = dealt_.data();
+    std::uint32_t *const members = tree_.members_.data();
+    const std::uint32_t *const places = places_.data();
+    Deal *const deals = deals_.data();
+    sample_.visit_by_target([=](std::uint32_t, std::uint32_t position) {
+        const std::uint32_t next = deals[places[position] >> 8].next++;
         // Those of leaves are in place with this.
-        tree_.members_[deals[root].next] = each.position;
-        dealt_[deals[root].next++] = static_cast<std::uint8_t>(place - deals[root].begin);
-    }
+        members[next] = position;
+        orders[next] = static_cast<std::uint8_t>(places[position]);
+    });
 }
 
 void SubtreeGrower::grow(const Root &root, std::size_t place) {

@@ -73,7 +73,7 @@ public:
     /// @param roots     from left to right; together they have all rows
     /// @param positions of the rows of one root after the other, in ascending order within each
     SubtreeGrower(TableTree &tree, const TreeSample &sample, std::size_t min_samples_leaf, FeatureDraw &draw,
-                  const std::vector<Root> &roots, const std::vector<std::uint32_t> &positions);
+                  const std::vector<Root> &roots, const std::vector<std::uint32_t> &positions, GrowthMemory &memory);
 
     /// Grows all of them, and writes the rows of the leaves into the tree.
     void grow();
@@ -99,6 +99,13 @@ private:
     };
 
     void sort_roots();
+    /// Deals out the rows of a feature in ascending order. Returns how many have one.
+    std::size_t deal(std::size_t slot);
+    /// The same where no two rows have the same number.
+    std::size_t deal_different(std::size_t slot);
+    /// The same for the rows that lack the feature, which come last.
+    void deal_missing(std::size_t slot);
+    void deal_by_target();
     void grow(const Root &root, std::size_t place);
     bool find_split(const Node &node);
     /// Whether the rows of a node differ.
@@ -130,13 +137,21 @@ private:
     const std::vector<Root> &roots_;
     const std::vector<std::uint32_t> &positions_;
     /// [the target, and then each slot][place among `positions`]: the rows of each root in order, missing ones last.
-    std::vector<std::uint8_t> dealt_;
+    std::vector<std::uint8_t> &dealt_;
     /// [slot][place among `positions`]: the rank of each row's value in its root, or the bin of a category. Of no
     /// meaning if no value is missing, and all are different.
-    std::vector<std::uint8_t> ranks_;
+    std::vector<std::uint8_t> &ranks_;
     /// [slot][root]: what there is among its values.
     enum Trait : std::uint8_t { missing_values = 1, equal_values = 2 };
     std::vector<std::uint8_t> traits_;
+
+    /// By position: the root, and in the lowest 8 bits the row's number in it; cut off in leaves of more rows.
+    std::vector<std::uint32_t> &places_;
+    struct Deal {
+        std::uint32_t next, last_rank, n_distinct;
+    };
+    /// By root.
+    std::vector<Deal> deals_;
 
     /// Nodes whose thresholds lie between the values of two rows.
     struct Threshold {
@@ -148,7 +163,7 @@ private:
     std::size_t base_ = 0, root_ = 0;
     std::array<std::int32_t, max_rows> targets_;
     /// [the target, and then each slot][row of `SubtreeOrders::stride`]
-    std::vector<std::uint8_t> orders_;
+    std::vector<std::uint8_t> &orders_;
     std::array<std::uint8_t, max_rows> goes_left_ = {};
     BestGain best_gain_;
     Best best_ = {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -10,6 +11,7 @@
 #include "common/parallel.hpp"
 #include "common/random.hpp"
 #include "surprise/class_shares.hpp"
+#include "surprise/growth_memory.hpp"
 
 namespace paribus {
 
@@ -35,36 +37,42 @@ TableForest::TableForest(const FeatureTable &table, const TreeSamples &samples, 
     values = {};
 
     std::vector<std::optional<TableTree>> trees(2 * n_pairs());
-    std::vector<std::vector<std::int32_t>> members_of(trees.size());
     for_each_item(
         trees.size(), n_threads,
         [&](const std::atomic<bool> &) {
-            return [&](std::size_t which) {
+            return [&, memory = std::make_shared<GrowthMemory>()](std::size_t which) {
                 // A stream for each tree, so that threads need not take turns.
                 Random random(Random(seed)() + which);
                 const std::vector<std::uint32_t> &sample = samples_.sample(which);
                 std::vector<std::int32_t> numbered;
                 if (target.n_classes() > 0) numbered = number_classes(target, Random(seed)() + which / 2);
                 const std::int32_t *const grown_by = numbered.empty() ? steps.data() : numbered.data();
-                TableTree &tree = trees[which].emplace(table, parameters, sample, grown_by, random());
-                std::vector<std::int32_t> &members = members_of[which];
-                members.reserve(tree.members().size());
-                for (const std::uint32_t position : tree.members()) members.push_back(steps[sample[position]]);
+                trees[which].emplace(table, parameters, sample, grown_by, random(), *memory);
             };
         },
         [&](std::size_t n_done) { on_tick(n_done / 2); });
     trees_.reserve(trees.size());
     for (auto &tree : trees) trees_.push_back(std::move(*tree));
-    for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
-        std::vector<std::int32_t> &members = members_of[2 * pair], &others = members_of[2 * pair + 1];
-        second_.push_back(static_cast<std::uint32_t>(members.size()));
-        pairs_.emplace_back(planes_, trees_[2 * pair], trees_[2 * pair + 1], second_.back());
-        members.insert(members.end(), others.begin(), others.end());
-        // The last leaf is read by lots, too.
-        members.resize(members.size() + step_lot);
-        others = {};
-        members_.push_back(std::move(members));
+    pairs_.resize(n_pairs());
+    members_.resize(n_pairs());
+    second_.resize(n_pairs());
+    for_each_item(
+        n_pairs(), n_threads, [&](const std::atomic<bool> &) { return [&](std::size_t pair) { join(pair, steps); }; },
+        [](std::size_t) {});
+}
+
+void TableForest::join(std::size_t pair, const std::vector<std::int32_t> &steps) {
+    const TableTree &first = trees_[2 * pair], &second = trees_[2 * pair + 1];
+    second_[pair] = static_cast<std::uint32_t>(first.members().size());
+    pairs_[pair] = TreePair(planes_, first, second, second_[pair]);
+    std::vector<std::int32_t> &members = members_[pair];
+    // The last leaf is read by lots, too.
+    members.reserve(first.members().size() + second.members().size() + step_lot);
+    for (const std::size_t tree : {2 * pair, 2 * pair + 1}) {
+        const std::vector<std::uint32_t> &sample = samples_.sample(tree);
+        for (const std::uint32_t position : trees_[tree].members()) members.push_back(steps[sample[position]]);
     }
+    members.resize(members.size() + step_lot);
 }
 
 TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::size_t n_threads)

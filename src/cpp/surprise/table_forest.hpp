@@ -46,6 +46,8 @@ public:
     void find_leaves(const AskedRows &rows, std::size_t begin, std::size_t end, Scratch &scratch) const override;
 
 private:
+    /// Puts two trees that were grown into the form in which rows go down.
+    void join(std::size_t pair, const std::vector<std::int32_t> &steps);
     /// The leaves of all rows in one pair of trees whose thresholds have more than 32 bits.
     void find_exactly(const double *rows, std::size_t pair, Scratch &scratch) const;
 

@@ -2,17 +2,24 @@
 
 #include <algorithm>
 
+#include "surprise/growth_memory.hpp"
 #include "surprise/tree_grower.hpp"
 
 namespace paribus {
 
 TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters,
-                     const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed) {
-    TreeGrower(*this, table, parameters, sample, target, seed).grow();
+                     const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed,
+                     GrowthMemory &memory) {
+    // They grow in memory that is there, and are kept in as little as they need.
+    nodes_.swap(memory.nodes);
+    leaves_.swap(memory.leaves);
+    nodes_.clear();
+    leaves_.clear();
+    TreeGrower(*this, table, parameters, sample, target, seed, memory).grow();
     thin_out_leaves();
-    nodes_.shrink_to_fit();
     leaves_.resize(nodes_.size());
-    leaves_.shrink_to_fit();
+    memory.nodes = std::exchange(nodes_, std::vector<Node>(nodes_));
+    memory.leaves = std::exchange(leaves_, std::vector<Leaf>(leaves_));
 }
 
 void TableTree::thin_out_leaves() {

@@ -10,6 +10,8 @@
 
 namespace paribus {
 
+struct GrowthMemory;
+
 /// What the trees of a forest over the whole table have in common.
 struct TreeParameters {
     /// The features that splits may use.
@@ -61,7 +63,7 @@ public:
     /// @param target by row, as whole numbers below 2^29 in size: their sums are exact, in any order
     /// @param seed   of the features that splits try
     TableTree(const FeatureTable &table, const TreeParameters &parameters, const std::vector<std::uint32_t> &sample,
-              const std::int32_t *target, std::uint64_t seed);
+              const std::int32_t *target, std::uint64_t seed, GrowthMemory &memory);
 
     /// A tree that was grown before, without its members.
     ///

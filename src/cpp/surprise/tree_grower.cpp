@@ -7,14 +7,18 @@
 namespace paribus {
 
 TreeGrower::TreeGrower(TableTree &tree, const FeatureTable &table, const TreeParameters &parameters,
-                       const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed)
+                       const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed,
+                       GrowthMemory &memory)
     : tree_(tree),
       parameters_(parameters),
-      sample_(table, parameters.features, sample, target),
-      counts_(sample_, parameters.max_features),
+      sample_(table, parameters.features, sample, target, memory),
+      counts_(sample_, parameters.max_features, memory),
       draw_(parameters.features.size(), parameters.max_features, seed),
-      positions_(sample.size()),
-      right_(sample.size()) {
+      memory_(memory),
+      positions_(memory.positions),
+      right_(memory.right) {
+    positions_.resize(sample.size());
+    right_.resize(sample.size());
     std::iota(positions_.begin(), positions_.end(), 0);
     tree.members_.resize(sample.size());
 }
@@ -51,7 +55,7 @@ void TreeGrower::grow() {
             {{left, root.begin, middle, false, best_.left, FeatureDraw::left_of(root.key)}, BinCounts::none});
         if (node.counts != BinCounts::none) pass_on(node.counts, todo.back(), todo[todo.size() - 2]);
     }
-    SubtreeGrower(tree_, sample_, parameters_.min_samples_leaf, draw_, roots, positions_).grow();
+    SubtreeGrower(tree_, sample_, parameters_.min_samples_leaf, draw_, roots, positions_, memory_).grow();
 }
 
 void TreeGrower::pass_on(BinCounts::Place parent, Node &left, Node &right) {

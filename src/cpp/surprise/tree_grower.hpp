@@ -15,7 +15,8 @@ class TreeGrower {
 public:
     /// What `TableTree` is made of. The tree must be empty.
     TreeGrower(TableTree &tree, const FeatureTable &table, const TreeParameters &parameters,
-               const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed);
+               const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed,
+               GrowthMemory &memory);
 
     void grow();
 
@@ -58,7 +59,8 @@ private:
     TreeSample sample_;
     BinCounts counts_;
     FeatureDraw draw_;
-    std::vector<std::uint32_t> positions_;
+    GrowthMemory &memory_;
+    std::vector<std::uint32_t> &positions_;
 
     // The node in question.
     BestGain best_gain_;
@@ -67,7 +69,7 @@ private:
     // Kept from node to node for their memory.
     Sums sums_;
     std::vector<CategoryGroup> groups_;
-    std::vector<std::uint32_t> right_;
+    std::vector<std::uint32_t> &right_;
 };
 
 }  // namespace paribus

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "surprise/feature_table.hpp"
+#include "surprise/growth_memory.hpp"
 #include "surprise/table_tree.hpp"
 
 namespace paribus {
@@ -16,8 +18,9 @@ class TreeSample {
 public:
     /// @param rows   in ascending order
     /// @param target by row of the table, below 2^29 in absolute value
+    /// @param memory must outlive the sample
     TreeSample(const FeatureTable &table, const std::vector<std::uint16_t> &features,
-               const std::vector<std::uint32_t> &rows, const std::int32_t *target);
+               const std::vector<std::uint32_t> &rows, const std::int32_t *target, GrowthMemory &memory);
 
     std::size_t size() const { return rows_.size(); }
     const FeatureTable &table() const { return table_; }
@@ -35,28 +38,55 @@ public:
     /// left.
     void place_unseen(std::size_t slot, bool is_left, TableTree::BinSet &set) const;
 
-    struct Ranked {
-        std::uint32_t rank, position;
-    };
+    /// Whether no two rows of the table have the same number, and all have one.
+    bool are_all_different(std::size_t slot) const { return column(slot).n_distinct == table_.n_rows(); }
 
-    /// The positions that have a feature, by ascending rank (of categories: by bin), equal ones by position.
-    void sort_by_feature(std::size_t slot, std::vector<Ranked> &sorted) const;
+    /// Visits the positions that have a feature, by ascending rank (of categories: by bin), equal ones by position.
+    ///
+    /// @param use called with the rank and the position: `void(std::uint32_t, std::uint32_t)`
+    template <typename Use>
+    void visit_by_feature(std::size_t slot, const Use &use) const;
 
-    /// All positions, by ascending target, equal ones by position.
-    void sort_by_target(std::vector<Ranked> &sorted) const;
+    /// The same for all positions, by ascending target.
+    template <typename Use>
+    void visit_by_target(const Use &use) const;
 
 private:
-    /// Sorts by rank. Ranks have at most this number of bits.
-    void sort(std::vector<Ranked> &sorted, int n_bits) const;
+    static constexpr int target_bits = 30;
 
     const FeatureTable &table_;
     const std::vector<std::uint16_t> &features_;
     const std::vector<std::uint32_t> &rows_;
-    std::vector<std::int32_t> targets_;
-    std::vector<std::uint8_t> bins_;
+    std::vector<std::int32_t> &targets_;
+    std::vector<std::uint8_t> &bins_;
+    PositionSorter &sorter_;
     /// By slot, the bins that rows have; empty for numbers.
     std::vector<TableTree::BinSet> seen_;
-    mutable std::vector<Ranked> other_;
 };
+
+template <typename Use>
+void TreeSample::visit_by_feature(std::size_t slot, const Use &use) const {
+    const FeatureTable::Column &of = column(slot);
+    const std::uint8_t *const bin = bins(slot);
+    const std::uint32_t *const rows = rows_.data(), *const ranks = of.ranks.data();
+    const auto n_bits = static_cast<int>(std::bit_width(of.n_distinct));
+    if (of.kind == FeatureKind::categorical) {
+        sorter_(size(), 8, [&](std::uint32_t i) { return std::uint32_t{bin[i]}; }, use);
+    } else if (are_all_different(slot)) {
+        sorter_(size(), n_bits, [&](std::uint32_t i) { return ranks[rows[i]]; }, use);
+    } else {
+        const auto rank_of = [&](std::uint32_t i) {
+            return bin[i] == FeatureTable::missing_bin ? PositionSorter::none : ranks[rows[i]];
+        };
+        sorter_(size(), n_bits, rank_of, use);
+    }
+}
+
+template <typename Use>
+void TreeSample::visit_by_target(const Use &use) const {
+    constexpr std::int32_t lowest = -(1 << (target_bits - 1));
+    const std::int32_t *const targets = targets_.data();
+    sorter_(size(), target_bits, [&](std::uint32_t i) { return static_cast<std::uint32_t>(targets[i] - lowest); }, use);
+}
 
 }  // namespace paribus

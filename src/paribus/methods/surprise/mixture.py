@@ -423,9 +423,7 @@ class ConditionalColumn:
             target = make_target(self._rows, self._column, limits, self.features, trend)
             self._views.append(ForestView(target, self.features, has_trend=True))
 
-    def _look(
-        self, asked: Asked, values: Floats, leaves: FoundLeaves | None = None
-    ) -> tuple[Floats, Floats, Floats]:
+    def _look(self, asked: Asked, values: Floats, leaves: FoundLeaves | None = None) -> tuple[Floats, Floats, Floats]:
         """Evidence before calibration, surprises, and the mean evidence around each row.
 
         Surprises are minus the logarithm of the density: [view][row], the whole column first.
