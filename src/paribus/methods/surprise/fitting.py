@@ -84,7 +84,7 @@ class Fit:
         cells, spread_cells = columns.cells(
             self._asked, columns.rows[:, columns.n_contextual :], evidence, surprises, spread
         )
-        verdict = Verdict.fit(cells, spread_cells)
+        verdict = Verdict.fit(cells, spread_cells, self._asked.n_threads)
         samples = [each.arrays() for each in self._draws.drawn]
         return _state(columns, verdict, bins, samples, self._sample_of), cells
 
@@ -184,7 +184,7 @@ def renew(
     cells, spread_cells = columns.cells(
         asked.take(recent), columns.rows[recent, columns.n_contextual :], evidence, surprises, spread
     )
-    verdict = Verdict.fit(cells, spread_cells)
+    verdict = Verdict.fit(cells, spread_cells, n_threads)
     made = [samples.arrays() for samples in combined.made]
     return _state(columns, verdict, features.kinds().bins(), made, combined.sample_of)
 

@@ -74,7 +74,7 @@ class SurpriseModel:
         columns = TableColumns.of(table, settings)
         state, cells = Fit(columns, n_threads).run(tick, workers)
         model = cls(columns, state.verdict)
-        return model, state, model._judged(cells, table.places)
+        return model, state, model._judged(cells, n_threads, table.places)
 
     @classmethod
     def recall(cls, table: EncodedTable, state: SurpriseState) -> SurpriseModel:
@@ -87,7 +87,7 @@ class SurpriseModel:
 
     def judge(self, rows: RowBatch) -> Judged:
         """Partial scores, kinds, and the p-value of each cell."""
-        return self._judged(self._evidence(rows))
+        return self._judged(self._evidence(rows), rows.n_threads)
 
     @property
     def null(self) -> ScoreNull:
@@ -106,9 +106,9 @@ class SurpriseModel:
                 rows.tick(n_rows * (place + 1) // len(self._columns.all))
         return self._columns.cells(asked, rows.behavior, evidence, surprises)[0]
 
-    def _judged(self, cells: CellEvidence, rows: RowNumbers | slice = slice(None)) -> Judged:
+    def _judged(self, cells: CellEvidence, n_threads: int, rows: RowNumbers | slice = slice(None)) -> Judged:
         """The results for cells, in the order of `rows`."""
-        said = self._verdict.judge(cells)
+        said = self._verdict.judge(cells, n_threads)
         given_context, given_all = (
             np.concatenate([encode(getattr(block, name)) for block in cells.blocks()])[rows]
             for name in ("given_context", "given_all")
@@ -237,7 +237,7 @@ class SurpriseModel:
             evidence[:, place], surprises[:, place] = judged
             if rows.tick is not None:
                 rows.tick(len(asked.rows) * (place + 1) // len(self._columns.all))
-        return self._judged(self._columns.cells(asked, rows.behavior, evidence, surprises)[0])
+        return self._judged(self._columns.cells(asked, rows.behavior, evidence, surprises)[0], rows.n_threads)
 
     def _usual_given_all(self, asked: Asked, p_values: Floats | None) -> dict[tuple[int, int], tuple[float, float]]:
         """By row and feature: the 90 % range given all others, of values that are odd given these."""

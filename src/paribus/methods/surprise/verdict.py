@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
+from paribus._common.threads import in_threads
 from paribus.methods.interface import KIND_NAMES
 from paribus.methods.null import ScoreNull
 from paribus.methods.surprise.calibration import MIN_FAR_ROWS, TailMap
@@ -121,7 +122,7 @@ class Verdict:
     null: ScoreNull
 
     @classmethod
-    def fit(cls, cells: CellEvidence, spread: CellEvidence | None = None) -> Verdict:
+    def fit(cls, cells: CellEvidence, spread: CellEvidence | None = None, n_threads: int = 1) -> Verdict:
         """Learns from the rows of the fitted table, each judged by what has not seen it.
 
         `spread` are the same cells if some are categories, whose evidence has steps, spread evenly between these.
@@ -146,7 +147,7 @@ class Verdict:
         learned = cls._learn(cells.take(some), value_maps, limit, follows_tail=True)
         # Several features outvote each other; a single one has nothing but its own tail.
         fit_null = ScoreNull.fit_cautiously if n_features == 1 else ScoreNull.fit
-        return replace(learned, null=fit_null(learned.log_odds(cells)[has_values]))
+        return replace(learned, null=fit_null(learned.log_odds(cells, n_threads)[has_values]))
 
     @classmethod
     def _learn(
@@ -177,14 +178,14 @@ class Verdict:
     def _kinds(self) -> list[Kind]:
         return [kind for kind in KINDS if kind.statistic in self.sum_maps or self.value_maps]
 
-    def judge(self, cells: CellEvidence) -> Judgement:
+    def judge(self, cells: CellEvidence, n_threads: int = 1) -> Judgement:
         """Scores, kinds and parts of rows."""
-        found = [self._judge_block(block) for block in cells.blocks()]
+        found = in_threads(self._judge_block, cells.blocks(), n_threads)
         return Judgement(np.concatenate([each.parts for each in found]), np.concatenate([each.kinds for each in found]))
 
-    def log_odds(self, cells: CellEvidence) -> Floats:
+    def log_odds(self, cells: CellEvidence, n_threads: int = 1) -> Floats:
         """The log odds of rows against being ordinary."""
-        return np.concatenate([self._weigh(block)[0] for block in cells.blocks()])
+        return np.concatenate(in_threads(lambda block: self._weigh(block)[0], cells.blocks(), n_threads))
 
     def _judge_block(self, cells: CellEvidence) -> Judgement:
         log_odds, beliefs, found = self._weigh(cells)
