@@ -5,7 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
-# One more than cores: tests of browsers and clusters mostly wait.
+# OpenBLAS has one thread in tests: others would wait for work at full speed in each process. One process more than cores:
+# tests of browsers and clusters mostly wait.
 TEST_PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)' 2>/dev/null || echo auto)
 
 # Make's own default is g++, whether there is one or not.
@@ -61,7 +62,7 @@ test: $(VENV)/.installed-test  ## run the tests, and the examples in docstrings 
 	@$(BIN)/python -m tests.browser.chromium
 	@$(BIN)/python -m tests.databases.postgresql
 	@$(BIN)/python -m tests.engines.java
-	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal --budget --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal --budget --doctest-modules --doctest-glob='*.md' --ignore-glob='docs/*.py' \
 	    $(if $(PARIBUS_DATA),,--ignore=docs/examples/football.md) --pyargs paribus tests docs $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-lint  ## check style, types and the stub; changes nothing

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.chromium import ADVICE, find_chromium
 from tests.browser.page_checks import PATIENCE, wait_until
+from tests.support.budget import ending_a_shared_process
 from tests.support.system_packages import must_have
 
 OpenPage = Callable[..., Page]
@@ -27,7 +28,9 @@ def browser() -> Iterator[Browser]:
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu"]
         launched = playwright.chromium.launch(executable_path=program, args=flags)
         yield launched
-        launched.close()
+        with ending_a_shared_process():
+            launched.close()
+            playwright.stop()
 
 
 @pytest.fixture

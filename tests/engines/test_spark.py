@@ -23,6 +23,7 @@ from paribus.engines.checks import check_versions, own_versions
 from paribus.engines.spark import SparkEngine, make_probe
 from tests.engines.java import ADVICE, find_java
 from tests.engines.tables import BEHAVIOR, CONTEXT, N_ROWS, N_SAMPLE, qcad, shuffled, stations, surprise
+from tests.support.budget import ending_a_shared_process
 from tests.support.system_packages import must_have
 
 pytestmark = [
@@ -44,6 +45,7 @@ def spark() -> Iterator[Any]:
     if find_java() is None:
         reason = f"Spark needs Java: {ADVICE}"
         pytest.fail(reason) if must_have() else pytest.skip(reason)
+    from pyspark import SparkContext
     from pyspark import __file__ as home
     from pyspark.sql import SparkSession
 
@@ -71,6 +73,12 @@ def spark() -> Iterator[Any]:
         application = session.sparkContext.applicationId
         yield session
         session.stop()
+        gateway = SparkContext._gateway
+        with ending_a_shared_process():
+            gateway.shutdown()
+            gateway.proc.stdin.close()
+            gateway.proc.wait(60)
+        SparkContext._gateway = SparkContext._jvm = None
         shutil.rmtree(Path(home).parent / "work" / application, ignore_errors=True)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ USUAL_YARDSTICK = 0.0025
 Where it took 0.0051 s, the suite took 555 s, and new rows were scored less than half as fast as there.
 """
 
+_beside = 0.0
+"""Processor time of clusters and browsers that have ended in this process."""
+
 N_FILES = 12
 N_TESTS_PER_YARDSTICK = 10
 
@@ -28,6 +32,16 @@ N_TESTS_PER_YARDSTICK = 10
 def processor_seconds() -> float:
     """Of this process and of all children that have ended."""
     return sum(os.times()[:4])
+
+
+@contextmanager
+def ending_a_shared_process() -> Iterator[None]:
+    """Ends a cluster or a browser, whose processor time would count for the test that happens to be the last."""
+    global _beside
+    before = os.times()
+    yield
+    after = os.times()
+    _beside += after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def yardstick_seconds() -> float:
@@ -49,9 +63,10 @@ class Budget:
 
     def __init__(self) -> None:
         self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._besides = 0.0
         self._longest: dict[str, float] = {}
         self._yardsticks: list[float] = []
-        self._before = self._yardstick = 0.0
+        self._before = self._beside_before = self._yardstick = 0.0
         self._n_tests = 0
 
     @property
@@ -80,7 +95,9 @@ class Budget:
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
         report = yield
         after = processor_seconds()
-        report.processor_seconds = after - self._before
+        report.beside_seconds = _beside - self._beside_before
+        report.processor_seconds = after - self._before - report.beside_seconds
+        self._beside_before = _beside
         report.yardstick_seconds = self._yardstick
         self._before = after
         return report
@@ -88,6 +105,7 @@ class Budget:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         seconds = getattr(report, "processor_seconds", 0.0)
         self._seconds[report.nodeid.split("::")[0]] += seconds
+        self._besides += getattr(report, "beside_seconds", 0.0)
         if report.when == "call":
             if yardstick := getattr(report, "yardstick_seconds", 0.0):
                 self._yardsticks.append(yardstick)
@@ -102,6 +120,7 @@ class Budget:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         total = sum(self._seconds.values())
         terminalreporter.section(f"processor time: {total:.0f} s of {self.max_total_seconds:.0f} s, by file")
+        terminalreporter.line(f"Clusters and browsers that tests share took {self._besides:.0f} s besides.")
         terminalreporter.line(f"This machine took {self.slowness:.2f} times as long as usual for the same work.")
         for name, seconds in sorted(self._seconds.items(), key=lambda each: -each[1])[:N_FILES]:
             terminalreporter.line(f"{seconds:6.1f} s  {name}")

@@ -87,7 +87,7 @@ class RangeMap:
         """
         levels = np.linspace(0.0, 1.0, 201)
         width = np.maximum(up_to - below, 1e-9)
-        reached = np.array([np.clip((level - below) / width, 0.0, 1.0).mean() for level in levels])
+        reached = np.clip((levels[:, None] - below) / width, 0.0, 1.0).mean(axis=1)
         reached[0], reached[-1] = 0.0, 1.0
         distinct, first = np.unique(reached, return_index=True)
         return cls(distinct, levels[first])

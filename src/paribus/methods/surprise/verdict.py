@@ -355,22 +355,24 @@ def _fit_value_maps(cells: CellEvidence, limit: float) -> dict[str, tuple[ValueM
 
 def _log_ratios(found: list[Evidence], rates: Floats) -> Floats:
     """[kind][row]: how much more likely the evidence is if the row is of the kind than if it is ordinary."""
-    ratios = []
-    for evidence, rate in zip(found, rates, strict=True):
-        if evidence.ndim == 1:
-            ratios.append(np.log(rate) + (1.0 - rate) * evidence)
-            continue
-        # One of the values that are there is strange, any of them.
-        exponents = (1.0 - rate) * evidence
-        present = ~np.isnan(exponents)
-        highest = np.where(present, exponents, -np.inf).max(axis=1, initial=-np.inf)
-        base = np.where(np.isfinite(highest), highest, 0.0)
-        likelihoods = np.zeros(len(evidence))
-        for feature in range(evidence.shape[1]):
-            likelihoods += np.where(present[:, feature], np.exp(exponents[:, feature] - base), 0.0)
-        count = np.maximum(present.sum(axis=1), 1)
-        ratios.append(np.log(rate) + base + np.log(np.maximum(likelihoods / count, 1e-300)))
-    return np.array(ratios)
+    return np.array([_log_ratio(evidence, rate)[0] for evidence, rate in zip(found, rates, strict=True)])
+
+
+def _log_ratio(evidence: Evidence, rate: float) -> tuple[Floats, Floats]:
+    """The same for one kind; and of single values the weights of which `_normalized` makes shares."""
+    if evidence.ndim == 1:
+        return np.log(rate) + (1.0 - rate) * evidence, evidence
+    # One of the values that are there is strange, any of them.
+    present = ~np.isnan(evidence)
+    exponents = np.where(present, (1.0 - rate) * evidence, -np.inf)
+    highest = exponents.max(axis=1, initial=-np.inf)
+    base = np.where(np.isfinite(highest), highest, 0.0)
+    weights = np.exp(exponents - base[:, None])
+    likelihoods = np.zeros(len(evidence))
+    for feature in range(evidence.shape[1]):
+        likelihoods += weights[:, feature]
+    count = np.maximum(present.sum(axis=1), 1)
+    return np.log(rate) + base + np.log(np.maximum(likelihoods / count, 1e-300)), weights
 
 
 def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
@@ -380,17 +382,15 @@ def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
     found = [np.minimum(evidence, np.log(n_rows)) for evidence in found]
     prior = np.append(1.0 - PRIOR_SHARE * n_kinds, np.full(n_kinds, PRIOR_SHARE))
     shares, rates = prior.copy(), np.full(n_kinds, PRIOR_RATE)
+    known = [np.nan_to_num(evidence) for evidence in found]
     for _ in range(N_ROUNDS):
-        logs = np.vstack([np.zeros(n_rows), _log_ratios(found, rates)]) + np.log(shares)[:, None]
+        ratios, weights = zip(*map(_log_ratio, found, rates), strict=True)
+        logs = np.vstack([np.zeros(n_rows), *ratios]) + np.log(shares)[:, None]
         beliefs = np.exp(logs - logs.max(axis=0))
         beliefs /= beliefs.sum(axis=0)
         shares = (beliefs.sum(axis=1) + PRIOR_ROWS * prior) / (n_rows + PRIOR_ROWS)
         for kind, evidence in enumerate(found):
-            strength = (
-                evidence
-                if evidence.ndim == 1
-                else (_softmax(evidence, rates[kind]) * np.nan_to_num(evidence)).sum(axis=1)
-            )
+            strength = evidence if evidence.ndim == 1 else (_normalized(weights[kind]) * known[kind]).sum(axis=1)
             weight = beliefs[kind + 1]
             rate = (weight.sum() + PRIOR_CELLS) / ((weight * strength).sum() + PRIOR_CELLS / PRIOR_RATE)
             rates[kind] = np.clip(rate, MIN_RATE, MAX_RATE)
@@ -403,7 +403,10 @@ def _softmax(evidence: Floats, rate: float) -> Floats:
     """How probable it is of each cell that it is the strange one: [row][feature]."""
     exponents = np.where(np.isnan(evidence), -np.inf, (1.0 - rate) * np.nan_to_num(evidence))
     highest = exponents.max(axis=1, keepdims=True)
-    weights = np.exp(exponents - np.where(np.isfinite(highest), highest, 0.0))
+    return _normalized(np.exp(exponents - np.where(np.isfinite(highest), highest, 0.0)))
+
+
+def _normalized(weights: Floats) -> Floats:
     return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
 
