@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from paribus.io.reading import read
-from paribus.io.writing import write_columns
+from paribus.io.writing import append_columns, parquet, write_columns
 from paribus.io.writing.delimited import safe_text
 
 LABELS = np.array(["a;b", "=1+1", '-2"', "-7"], dtype=object)
@@ -119,6 +119,22 @@ except OSError as error:
     assert result.stdout == f"cannot write '{tmp_path / 's.parquet'}': file too large\n"
     assert (tmp_path / "s.parquet").read_bytes() == before
     assert len(os.listdir(tmp_path)) == 4
+
+
+def test_row_groups_of_wide_tables_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that many columns have fewer rows in a group, in parts and when these are joined, and keep their order."""
+    monkeypatch.setattr(parquet, "VALUES_IN_GROUP", 2 * parquet.MIN_ROWS_IN_GROUP)
+    columns = {"row": np.arange(10_000.0), "twice": 2.0 * np.arange(10_000.0)}
+    with append_columns(tmp_path / "s.parquet", columns) as append:
+        for begin in (0, 6_000):
+            append({name: column[begin : begin + 6_000] for name, column in columns.items()})
+        (part,) = tmp_path.glob("**/00000001.parquet")
+        assert pq.ParquetFile(part).num_row_groups == 2
+    found = pq.ParquetFile(tmp_path / "s.parquet")
+    sizes = [found.metadata.row_group(place).num_rows for place in range(found.num_row_groups)]
+    # DuckDB adds what is left of one part to the beginning of the next one.
+    assert max(sizes) < 2 * parquet.MIN_ROWS_IN_GROUP
+    assert found.read().column("row").to_pylist() == list(range(10_000))
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20"])

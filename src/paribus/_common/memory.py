@@ -8,10 +8,12 @@ from contextlib import suppress
 
 from paribus._common import control_groups
 
-# The memory of a fit, in bytes: of Python and its libraries, of each value, and of the forests of each column, which
-# grow with the rows up to the size of their samples.
+# The memory of a fit, in bytes: of Python and its libraries; of each row, what is known of it while one column is judged;
+# of each value; and of the forests of each column, which grow with the rows up to the size of their samples. Fits to
+# 400,000 rows and more took 370 bytes a row with 1 contextual and 1 behavioral column, 600 with 1 and 4, 780 with 5 and 5.
 BASE = 300 * 10**6
-BYTES_PER_VALUE = 100
+BYTES_PER_ROW = 280
+BYTES_PER_VALUE = 65
 BYTES_PER_COLUMN = 30 * 10**6
 BYTES_PER_ROW_IN_FORESTS = 2_000
 
@@ -46,10 +48,10 @@ def check_fit(what: str, n_rows: int, n_columns: int, advice: str) -> None:
     >>> check_fit("a fit to the table", 10**9, 10_000, "choose fewer columns")
     Traceback (most recent call last):
     ...
-    MemoryError: a fit to the table needs about 1,000,300.3 GB of memory, and this process may use ...
+    MemoryError: a fit to the table needs about 650,580.3 GB of memory, and this process may use ...
     """
     per_column = min(BYTES_PER_COLUMN, BYTES_PER_ROW_IN_FORESTS * n_rows) + float(BYTES_PER_VALUE) * n_rows
-    check_fits(what, BASE + per_column * n_columns, advice)
+    check_fits(what, BASE + float(BYTES_PER_ROW) * n_rows + per_column * n_columns, advice)
 
 
 def size_in_words(n_bytes: float) -> str:

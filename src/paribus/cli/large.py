@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.atomic_files import errors_named
-from paribus._common.memory import BASE, BYTES_PER_COLUMN, BYTES_PER_VALUE, check_fit, memory_limit
+from paribus._common.memory import BASE, BYTES_PER_COLUMN, BYTES_PER_ROW, BYTES_PER_VALUE, check_fit, memory_limit
 from paribus._common.progress import reporter
 from paribus._common.scratch import scratch_folder
 from paribus.cli.delivery_options import MIN_REPORTED_ROWS, Delivery
@@ -60,13 +60,13 @@ def sample_size(memory: int | None, n_columns: int) -> int:
     """The maximum number of rows of a fit with this many columns.
 
     >>> sample_size(None, 10), sample_size(2 * 10**9, 10)
-    (2097152, 1376256)
+    (2097152, 1441792)
     """
     from paribus.tables.drawing import MAX_SAMPLE
 
     if memory is None:
         return MAX_SAMPLE
-    fixed, per_row = BASE + BYTES_PER_COLUMN * n_columns, BYTES_PER_VALUE * n_columns
+    fixed, per_row = BASE + BYTES_PER_COLUMN * n_columns, BYTES_PER_ROW + BYTES_PER_VALUE * n_columns
     n_rows = (memory - fixed) // per_row
     if n_rows < MIN_SAMPLE:
         least = fixed + MIN_SAMPLE * per_row

@@ -20,7 +20,11 @@ from paribus.io.writing.relation import as_relation
 from paribus.io.writing.rows import Append
 
 SUFFIXES = (".parquet",)
-JOINING_MEMORY = "512MB"
+# Several threads would hold a row group each, and take longer.
+JOINING = {"memory_limit": "512MB", "threads": "1"}
+# A row group is in memory as a whole when parts are written, read and joined.
+MAX_ROWS_IN_GROUP, MIN_ROWS_IN_GROUP = 122_880, 2_048
+VALUES_IN_GROUP = 5_000_000
 _REASON = re.compile(r'": ([^"{}]+)')
 
 
@@ -56,19 +60,30 @@ def _write(path: Path, columns: dict[str, npt.NDArray[Any]], options: WriteOptio
         # Directly to the path, which is a draft already.
         rows = as_relation(connection, columns, options.types)
         target = os.path.join(folder, path.name)
-        interruptible(connection, lambda: rows.write_parquet(target, use_tmp_file=False))
+        size = _rows_in_group(len(columns))
+        interruptible(connection, lambda: rows.write_parquet(target, row_group_size=size, use_tmp_file=False))
 
 
 def _join(folder: Path, n_parts: int, path: Path) -> None:
     with (
         _explained(),
-        connect(memory_limit=JOINING_MEMORY, temp_directory=str(folder)) as connection,
+        connect(temp_directory=str(folder), **JOINING) as connection,
         literal_path(folder) as parts,
         literal_path(path.parent) as target,
     ):
         names = [os.path.join(parts, f"{place:08d}.parquet") for place in range(n_parts)]
         rows, joined = connection.from_parquet(names), os.path.join(target, path.name)
-        interruptible(connection, lambda: rows.write_parquet(joined, use_tmp_file=False))
+        size = _rows_in_group(len(rows.columns))
+        interruptible(connection, lambda: rows.write_parquet(joined, row_group_size=size, use_tmp_file=False))
+
+
+def _rows_in_group(n_columns: int) -> int:
+    """The maximum number of rows in a row group of a file with this many columns.
+
+    >>> _rows_in_group(10), _rows_in_group(100), _rows_in_group(10_000)
+    (122880, 50000, 2048)
+    """
+    return min(max(VALUES_IN_GROUP // n_columns, MIN_ROWS_IN_GROUP), MAX_ROWS_IN_GROUP)
 
 
 @contextmanager
