@@ -23,6 +23,10 @@ from paribus.methods.surprise.views import Asked
 from paribus.tables.encoded_table import EncodedTable
 
 
+# What a tenth of the ordinary rows of a context are no less improbable than is no error, however rare it is in the column.
+EXPLAINED = float(np.log(10.0))
+
+
 class TableColumns:
     """The behavioral features of a table, given the context, and given all other features.
 
@@ -149,7 +153,7 @@ class TableColumns:
         The arrays become part of the result, without a copy. `spread` has evidence and surprises of categories that are
         spread evenly, by place; the second result are the cells with these, None if there are none.
         """
-        gross = self._gross(behavior)
+        gross = self._gross(behavior, evidence)
         spread_cells = None
         if spread:
             its_evidence, its_surprises = evidence.copy(), surprises.copy()
@@ -158,12 +162,19 @@ class TableColumns:
             spread_cells = self._join(its_evidence, its_surprises, gross, asked.unfamiliar)
         return self._join(evidence, surprises, gross, asked.unfamiliar), spread_cells
 
-    def _gross(self, behavior: Floats) -> Floats:
-        """The evidence of values that are beyond anything that their columns have: [row][behavioral feature]."""
+    def _gross(self, behavior: Floats, evidence: Floats) -> Floats:
+        """The evidence of values that are beyond anything that their columns have: [row][behavioral feature].
+
+        Values that trees see as they are, because they have not been pulled in, are not gross where others in the same
+        context are like them. `evidence` is that of all cells: [row][place].
+        """
         found = np.zeros(behavior.shape)
         for feature, summary in enumerate(self.summaries):
-            if not isinstance(summary, Categories) and not summary[0].is_constant:
-                found[:, feature] = summary[0].tails.evidence(behavior[:, feature])
+            if isinstance(summary, Categories) or summary[0].is_constant:
+                continue
+            values, (low, high) = behavior[:, feature], summary[0].limits
+            is_explained = (low <= values) & (values <= high) & (evidence[:, feature] <= EXPLAINED)
+            found[:, feature] = np.where(is_explained, 0.0, summary[0].tails.evidence(values))
         return found
 
     def _join(
