@@ -106,3 +106,26 @@ def test_everything_else_holds_for_moved_limits(tmp_path: Path) -> None:
     expected = detector.anomaly_score(new)
     for again in (load(tmp_path / "panel.paribus"), pickle.loads(pickle.dumps(detector)), shuffled):
         assert again.anomaly_score(new).tolist() == expected.tolist()
+
+
+def test_a_rare_category_far_out_in_the_column_is_no_error() -> None:
+    """Tests that rows of the farthest of many destinations are not flagged for their distance, and a wrong one is."""
+    random = np.random.default_rng(0)
+    n_places, n = 50, 6_000
+    distances = np.append(np.sort(random.choice(np.arange(100, 2_600), n_places - 1, replace=False)), 4_983)
+    shares = np.append(np.ones(n_places - 1), 0.15)
+    place = random.choice(n_places, n, p=shares / shares.sum())
+    far = np.flatnonzero(place == n_places - 1)
+    # So few that the tail of the column says that they are beyond anything.
+    assert 10 <= len(far) < 0.005 * n
+    table = {
+        "place": np.array([f"place {number}" for number in place], dtype=object),
+        "distance": distances[place].astype(float),
+        "delay": random.exponential(20.0, n).round(),
+    }
+    wrong = int(np.flatnonzero(place == 3)[0])
+    table["distance"][wrong] = 4_983.0
+    detector = ConditionalSurprise(["place"], ["distance", "delay"], n_trees=32).fit(table)
+    assert (detector.labels_[far] == 1).mean() > 0.95
+    assert detector.partial_scores_["distance"][far].max() < 3.0
+    assert int(np.argmax(detector.anomaly_scores_)) == wrong

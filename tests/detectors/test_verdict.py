@@ -285,6 +285,20 @@ def test_the_few_exceptions_to_a_law_are_flagged() -> None:
     assert (detector.labels_[[3, 500, 900, 1500]] == -1).all()
 
 
+def test_scores_have_a_scale_where_the_context_determines_behavior() -> None:
+    """Tests that heights in another unit, rounded, are no anomalies, and that of three wrong ones each is found."""
+    inches = np.round(np.random.default_rng(7).normal(79.0, 3.4, 435))
+    meters = (0.0254 * inches).round(2)
+    clean = ConditionalSurprise(["inches"], ["meters"], n_trees=16).fit({"inches": inches, "meters": meters})
+    assert (clean.labels_ == 1).all()
+    assert clean.anomaly_scores_.max() < 3.0
+    wrong = [7, 8, 9]
+    meters[wrong] = [2.54, meters[8] + 0.1, 1.5]
+    detector = ConditionalSurprise(["inches"], ["meters"], n_trees=16).fit({"inches": inches, "meters": meters})
+    assert sorted(np.argsort(-detector.anomaly_scores_)[:3].tolist()) == wrong
+    assert detector.anomaly_scores_.max() < 10.0
+
+
 def test_false_alarms_of_new_rows_are_as_many_as_were_asked_for() -> None:
     """Tests that a detector that may flag 1 in 20 ordinary rows flags about as many."""
     detector = fit(generated_table(2000, 0, "normal", 3), false_alarms=0.05)

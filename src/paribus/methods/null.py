@@ -30,6 +30,8 @@ MIN_GAP = 20.0
 MAX_BEYOND_GAP = 0.05
 # The number of intervals between knots from which the tail is extrapolated.
 N_BEFORE = 4
+# The least growth of a score per nat, so that it can be divided by.
+LEAST_SCALE = 1e-9
 # With few rows, the tail is extrapolated from where a large share of them lies. The tails of most columns become
 # heavier from there on: the shape of a generalized Pareto distribution is this multiple of the root of the share of
 # `MIN_ROWS` in all rows, from where it exceeds a minimum. The tail is read off that distribution at these distances, in
@@ -54,29 +56,33 @@ class ScoreNull:
     """The growth of scores beyond the last knot for which the probability falls by a factor of e."""
 
     @classmethod
-    def fit(cls, scores: Floats) -> ScoreNull:
+    def fit(cls, scores: Floats, *, unit: float = LEAST_SCALE) -> ScoreNull:
         """Learns from the scores of the fitted rows, judged out of sample; missing ones are left out.
+
+        `unit` is the scale if so many scores are equal that they have none.
 
         >>> scores = np.random.default_rng(0).exponential(size=10_000)
         >>> null = ScoreNull.fit(np.append(scores, np.full(500, 60.0)))
         >>> np.exp(-null(np.array([6.9]))).round(3)
         array([0.001])
         """
-        return cls._of_ordinary(*_split_off_strange(scores))
+        return cls._of_ordinary(*_split_off_strange(scores), unit)
 
     @classmethod
-    def fit_cautiously(cls, scores: Floats) -> ScoreNull:
+    def fit_cautiously(cls, scores: Floats, *, unit: float = LEAST_SCALE) -> ScoreNull:
         """The same, but a tail that begins early, because there are few rows, is assumed to become heavier."""
         ordinary, n_strange = _split_off_strange(scores)
-        return cls._of_ordinary(ordinary, n_strange)._with_heavier_tail(len(ordinary))
+        return cls._of_ordinary(ordinary, n_strange, unit)._with_heavier_tail(len(ordinary))
 
     @classmethod
-    def _of_ordinary(cls, descending: Floats, n_strange: int) -> ScoreNull:
+    def _of_ordinary(cls, descending: Floats, n_strange: int, unit: float) -> ScoreNull:
         """Learns from the scores of ordinary rows, given how many others there were."""
         end = min(END, ORDINARY_PER_STRANGE * n_strange / len(descending))
         levels = levels_down_to(max(MIN_ROWS / len(descending), end))
         evidence, knots = -np.log(levels), quantiles(descending, levels)
         scale = slope_of_tail(knots, evidence)
+        if scale <= LEAST_SCALE:
+            scale = unit
         distinct, first = np.unique(knots, return_index=True)
         return cls(distinct, evidence[first], scale)
 
@@ -194,4 +200,4 @@ def slope_of_tail(knots: Floats, evidence: Floats) -> float:
     first = max(0, len(knots) - 1 - N_BEFORE)
     reach = float(evidence[-1] - evidence[first])
     # If all scores are equal, there is no scale: any higher one is extraordinary.
-    return max(float(knots[-1] - knots[first]) / reach if reach > 0 else 0.0, 1e-9)
+    return max(float(knots[-1] - knots[first]) / reach if reach > 0 else 0.0, LEAST_SCALE)

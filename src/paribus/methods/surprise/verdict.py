@@ -147,7 +147,8 @@ class Verdict:
         learned = cls._learn(cells.take(some), value_maps, limit, follows_tail=True)
         # Several features outvote each other; a single one has nothing but its own tail.
         fit_null = ScoreNull.fit_cautiously if n_features == 1 else ScoreNull.fit
-        return replace(learned, null=fit_null(learned.log_odds(cells, n_threads)[has_values]))
+        # Where the context determines behavior, nearly all log odds are equal: others are what they say, in nats.
+        return replace(learned, null=fit_null(learned.log_odds(cells, n_threads)[has_values], unit=1.0))
 
     @classmethod
     def _learn(
