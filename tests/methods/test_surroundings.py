@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,9 +48,48 @@ def test_columns_without_gross_values_hardly_have_any(degrees: int) -> None:
 def test_constant_and_nearly_constant_columns_have_tails() -> None:
     """Tests that nothing is gross where nothing varies, and that a side without values is as wide as the other."""
     assert not ColumnTails.of(np.zeros(100)).evidence(np.array([0.0, 5.0, -1e9])).any()
-    visibility = ColumnTails.of(np.append(np.full(900, 10.0), np.linspace(0, 10, 100)))
-    assert visibility.evidence(np.array([11.0, 1000.0])).tolist()[0] == 0.0
+    # Too short to show that 10 is where it ends.
+    visibility = ColumnTails.of(np.append(np.full(225, 10.0), np.linspace(0, 10, 25)))
+    assert visibility.evidence(np.array([11.0]))[0] == 0.0
     assert visibility.evidence(np.array([1e9]))[0] > 20
+
+
+@pytest.mark.parametrize(
+    ("values", "gross", "ordinary"),
+    [
+        (np.random.default_rng(0).poisson(0.4, 2_000), [-1.0], [0.0, 3.0]),
+        (np.repeat([1, 2, 3, 4, 5], [100, 200, 300, 500, 900]), [6.0, 55.0], [5.0, 1.0, 0.0]),
+        (np.append(np.full(900, 10.0), np.linspace(0, 10, 100)), [11.0], [10.0, 9.0]),
+        (np.append(np.random.default_rng(0).poisson(0.4, 2_000), [-1, -1]), [], [-1.0]),
+        (np.random.default_rng(0).poisson(0.12, 2_000), [-1.0], [2.0]),
+        (np.append(np.zeros(1_999), -1.0), [], [-1.0]),
+    ],
+    ids=["counts", "a scale", "a limit", "counts of both signs", "rare counts", "exceptions on one side"],
+)
+def test_values_beyond_the_end_of_a_column_are_gross(values: Any, gross: list[float], ordinary: list[float]) -> None:
+    """Tests that an end is one where many values are and hardly any lie beyond, and on no other side."""
+    tails = ColumnTails.of(values.astype(float))
+    assert (tails.evidence(np.array(gross)) >= np.log(len(values))).all()
+    assert not tails.evidence(np.array(ordinary)).any()
+    mirrored = ColumnTails.of(-values.astype(float))
+    assert mirrored.evidence(-np.array(gross)).tolist() == tails.evidence(np.array(gross)).tolist()
+
+
+def test_an_impossible_count_is_on_top() -> None:
+    """Tests a count of -1 in a row that is ordinary otherwise, fitted and new, and from a file."""
+    random = np.random.default_rng(0)
+    ill = random.poisson(1.5, 2_000)
+    table = pd.DataFrame({"ill": ill, "visits": random.poisson(0.1 + 0.12 * ill).astype(float)})
+    for place in range(2):
+        table[f"cost_{place}"] = random.exponential(5.0, 2_000) * (1 + ill)
+    table.loc[100, "visits"] = -1.0
+    detector = ConditionalSurprise(["ill"], n_trees=16).fit(table)
+    assert int(np.argmax(detector.anomaly_scores_)) == 100
+    assert detector.labels_[100] == -1
+    again = pickle.loads(pickle.dumps(detector))
+    new = table.iloc[:150].assign(cost_0=table["cost_0"][:150] + 0.01)
+    assert int(np.argmax(again.anomaly_score(new))) == 100
+    assert again.anomaly_score(new).tolist() == detector.anomaly_score(new).tolist()
 
 
 def test_a_gross_value_is_on_top_whatever_else_is_in_the_row() -> None:

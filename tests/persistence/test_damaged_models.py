@@ -43,7 +43,7 @@ def test_other_archives_other_versions_and_no_file(model: Path, saved: bytes) ->
     write_members(model, with_header(members_of(saved), format="another"))
     with pytest.raises(ValueError, match=r"is not a model saved by paribus"):
         load(model)
-    write_members(model, with_header(members_of(saved), version=5, paribus="9.1"))
+    write_members(model, with_header(members_of(saved), version=6, paribus="9.1"))
     with pytest.raises(ValueError, match=r"was saved by a newer paribus \(9.1\)"):
         load(model)
     write_members(model, with_header(members_of(saved), version=3))

@@ -47,7 +47,7 @@ from paribus.tables.table import Table
 
 FORMAT = "paribus model"
 CELL_P_VALUES = ("cell_p_values", "cell_p_values_given_all")
-VERSION = 4
+VERSION = 5
 WHAT = "a model saved by paribus"
 # The types in which columns of timestamps and durations are stored, by the value of `Table.holds`.
 _TIME_TYPES = {"timestamps": "M8[us]", "durations": "m8[us]"}

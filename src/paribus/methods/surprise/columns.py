@@ -172,9 +172,10 @@ class TableColumns:
         for feature, summary in enumerate(self.summaries):
             if isinstance(summary, Categories) or summary[0].is_constant:
                 continue
-            values, (low, high) = behavior[:, feature], summary[0].limits
+            values, whole = behavior[:, feature], summary[0]
+            low, high = np.maximum(whole.limits[0], whole.tails.ends[0]), np.minimum(whole.limits[1], whole.tails.ends[1])
             is_explained = (low <= values) & (values <= high) & (evidence[:, feature] <= EXPLAINED)
-            found[:, feature] = np.where(is_explained, 0.0, summary[0].tails.evidence(values))
+            found[:, feature] = np.where(is_explained, 0.0, whole.tails.evidence(values))
         return found
 
     def _join(

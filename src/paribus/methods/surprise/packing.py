@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,7 @@ def _pack_summary(whole: WholeColumn, support: ColumnSupport) -> dict[str, Any]:
             whole.tails.start,
             whole.tails.least,
         ],
+        "ends": [end if math.isfinite(end) else None for end in whole.tails.ends],
         "support": [support.lowest, support.highest, support.resolution],
         "listed": support.values is not None,
         "decimals": support.decimals,

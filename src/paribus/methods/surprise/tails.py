@@ -17,6 +17,10 @@ MAX_NEAR = 0.4
 MAX_POWER = 20.0
 # A value is gross if, among this many ordinary rows, one as far out has a probability of about e to the minus this.
 MARGIN = 4.0
+# A column ends where at least this share of its values is, more than at the next value inwards, and at most this share, or
+# one value, lies beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
+SHARE_AT_END, SHARE_BEYOND_END = 0.1, 0.0005
+MIN_ROWS_FOR_ENDS = 300
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class ColumnTails:
     """The evidence where the tails begin: minus the logarithm of the share of values beyond."""
     least: float
     """Evidence below this is ignored."""
+    ends: tuple[float, float] = (-np.inf, np.inf)
+    """Where most values that are so far out lie. What is beyond is gross, however near: no count is -1."""
 
     @classmethod
     def of(cls, values: Floats) -> ColumnTails:
@@ -43,6 +49,9 @@ class ColumnTails:
         >>> normal = np.random.default_rng(0).normal(size=10_000)
         >>> ColumnTails.of(normal).evidence(np.array([0.0, 4.0, 8.0, -1000.0, np.nan])).round(1)
         array([ 0. ,  0. ,  0. , 27.7,  0. ])
+        >>> counts = np.random.default_rng(0).poisson(0.5, size=1_000).astype(float)
+        >>> ColumnTails.of(np.append(counts, -1.0)).evidence(np.array([-1.0, 0.0, 5.0])).round(1)
+        array([10.9,  0. ,  0. ])
         """
         ascending = np.sort(values)
         n = len(ascending)
@@ -51,16 +60,24 @@ class ColumnTails:
         middle = float(ascending[n // 2])
         # Few values determine the weight of a tail: it is assumed to be heavier by two standard errors.
         doubt = 1.0 + 2.0 / np.sqrt(max(far * n, 1.0))
+        start = float(-np.log(far))
         found = []
         for one_side in (middle - ascending, (ascending - middle)[::-1]):
             begin = max(float(one_side[min(int(far * n), n - 1)]), 0.0)
             earlier = max(float(one_side[min(int(near * n), n - 1)]), begin / NEAR_BY_FAR)
-            power = np.log(near / far) / np.log(begin / earlier) if begin > earlier > 0 else MAX_POWER
-            found.append((begin, float(min(power / doubt, MAX_POWER))))
+            power = np.log(near / far) / np.log(begin / earlier) / doubt if begin > earlier > 0 else MAX_POWER / doubt
+            last = float(one_side[min(MIN_FAR_ROWS, n) - 1])
+            if last > begin == earlier:
+                # One value, as of counts, is both: what lies beyond it tells how the tail falls.
+                n_begin, n_last = (int((one_side >= each).sum()) for each in (begin, last))
+                power = np.log(n_begin / n_last) / np.log(last / begin) / (1.0 + 2.0 / np.sqrt(n_last))
+                begin = last * np.exp((start + np.log(n_last / n)) / power)
+            found.append((float(begin), float(min(power, MAX_POWER))))
         (low, low_power), (high, high_power) = found
         # A side without values is as wide as the other.
         distances = low or high, high or low
-        return cls(middle, distances, (low_power, high_power), float(-np.log(far)), float(np.log(n)) + MARGIN)
+        ends = _lower_end(ascending), -_lower_end(-ascending[::-1])
+        return cls(middle, distances, (low_power, high_power), start, float(np.log(n)) + MARGIN, ends)
 
     def evidence(self, values: Floats) -> Floats:
         """Minus the logarithm of the probability of values as far out; 0 for those that are not gross, or missing."""
@@ -70,4 +87,20 @@ class ColumnTails:
         power = np.where(is_high, self.powers[1], self.powers[0])
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.start + power * np.log(away / begin)
-        return np.where((begin > 0) & (found > self.least), found, 0.0)
+        is_beyond_end = (values < self.ends[0]) | (values > self.ends[1])
+        found = np.where(is_beyond_end, np.fmax(found, self.least), found)
+        return np.where(is_beyond_end | ((begin > 0) & (found > self.least)), found, 0.0)
+
+
+def _lower_end(ascending: Floats) -> float:
+    """The value below which a column has no values, or a few that are errors; minus infinity if there is none."""
+    n = len(ascending)
+    if n < MIN_ROWS_FOR_ENDS:
+        return -np.inf
+    end = ascending[max(1, int(SHARE_BEYOND_END * n))]
+    first, last = (int(np.searchsorted(ascending, end, side)) for side in ("left", "right"))
+    if last == n:
+        # One value and a few exceptions: nothing says on which side these should be.
+        return -np.inf
+    n_next = int(np.searchsorted(ascending, ascending[last], "right")) - last
+    return float(end) if last - first >= max(SHARE_AT_END * n, n_next) else -np.inf

@@ -145,7 +145,14 @@ def _unpack_tails(part: Fields) -> ColumnTails:
     middle, low, high, low_power, high_power, start, least = _numbers(part, "tails", 7, 7).tolist()
     if min(low, high, low_power, high_power, start, least) < 0:
         raise DamagedError("tails is invalid")
-    return ColumnTails(middle, (low, high), (low_power, high_power), start, least)
+    lower, upper = part.get(
+        "ends",
+        lambda value: isinstance(value, list) and len(value) == 2 and all(end is None or is_finite(end) for end in value),
+    )
+    ends = -np.inf if lower is None else float(lower), np.inf if upper is None else float(upper)
+    if ends[0] > ends[1]:
+        raise DamagedError("ends is invalid")
+    return ColumnTails(middle, (low, high), (low_power, high_power), start, least, ends)
 
 
 def _unpack_categories(stored: Any, codes: Floats, n_codes: int) -> Categories:
