@@ -66,6 +66,10 @@ MAX_LISTED_VALUES = 2_000
 MAX_DECIMALS = 6
 # The mean evidence of the fitted values is 1 where these are calibrated, and less where they repeat.
 MIN_USUAL = 0.05
+# Where nearly all rows have the value that is expected of them, calibrated evidence is at most this multiple of what the
+# distribution itself says, as that of categories, if a tenth of the distribution is no denser.
+MAX_BY_RAW = 2.0
+ONE_OF_SEVERAL = float(np.log(10.0))
 
 
 @dataclass(frozen=True)
@@ -314,6 +318,9 @@ class ConditionalColumn:
         calibration = self._learned.calibration
         assert calibration is not None
         evidence = calibration(raw, around)
+        if calibration.is_of_steps:
+            # A value that is one of several in its context is rare where most rows have a single one, but no error.
+            np.minimum(evidence, MAX_BY_RAW * raw, out=evidence, where=raw <= ONE_OF_SEVERAL)
         if asked.unfamiliar is not None:
             # Calibration says what is rare among rows whose contexts are known; what is not so well known is less rare.
             own = asked.unfamiliar[:, self._column - self._rows.shape[1]]

@@ -67,7 +67,7 @@ class ColumnTails:
             earlier = max(float(one_side[min(int(near * n), n - 1)]), begin / NEAR_BY_FAR)
             power = np.log(near / far) / np.log(begin / earlier) / doubt if begin > earlier > 0 else MAX_POWER / doubt
             last = float(one_side[min(MIN_FAR_ROWS, n) - 1])
-            if last > begin == earlier:
+            if last > begin == earlier > 0:
                 # One value, as of counts, is both: what lies beyond it tells how the tail falls.
                 n_begin, n_last = (int((one_side >= each).sum()) for each in (begin, last))
                 power = np.log(n_begin / n_last) / np.log(last / begin) / (1.0 + 2.0 / np.sqrt(n_last))

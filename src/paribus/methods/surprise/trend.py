@@ -22,6 +22,10 @@ HUBER = 1.345
 N_ROUNDS = 8
 # A ridge penalty of one row: it determines the slopes where columns are copies of each other.
 RIDGE = 1.0
+# A category of this many rows that lie far from the trend, so that they count less than this share on average, has a level
+# of its own. Without a penalty as small as this, the few that they count would not determine it.
+MIN_FAR_ROWS, MAX_FAR_WEIGHT = 6, 0.5
+FAR_RIDGE = 1e-6
 # Standard deviations per median absolute deviation, at a normal distribution.
 NORMAL_MAD = 1.4826
 # The maximum leverage that is corrected for.
@@ -97,19 +101,24 @@ def fit_trend(rows: Floats, categorical: npt.NDArray[np.uint8], target: Floats) 
     with _ONE_AT_A_TIME, threadpool_limits(1):
         # One thread: sums must not depend on the number of cores.
         matrix = design.matrix(some)
-        inverse, coefficients, counts = _huber(matrix, target[used])
+        inverse, coefficients, counts = _huber(matrix, design.is_indicator, target[used])
         leverage = (matrix @ inverse * matrix).sum(axis=1) * counts
     divisors = 1.0 - np.minimum(leverage, MAX_LEVERAGE)
     return design.trend(coefficients), Leverage(used.astype(np.uint32), divisors)
 
 
-def _huber(matrix: Floats, target: Floats) -> tuple[Floats, Floats, Floats]:
+def _huber(matrix: Floats, is_indicator: npt.NDArray[np.bool_], target: Floats) -> tuple[Floats, Floats, Floats]:
     """The inverse of the normal equations, the coefficients, and the weight of each row."""
-    ridge = RIDGE * np.eye(matrix.shape[1])
+    penalties = np.full(matrix.shape[1], RIDGE)
     # The first column is the constant, which is free.
-    ridge[0, 0] = 1e-9
+    penalties[0] = 1e-9
+    n_rows = matrix.sum(axis=0)
+    may_be_far = is_indicator & (n_rows >= MIN_FAR_ROWS)
     counts = np.ones(len(target))
     for _ in range(N_ROUNDS):
+        # Once its level is found, a category counts as any other, but stays free.
+        penalties[may_be_far & (counts @ matrix < MAX_FAR_WEIGHT * n_rows)] = FAR_RIDGE
+        ridge = np.diag(penalties)
         weighted = matrix * counts[:, None]
         inverse: Floats = np.asarray(np.linalg.inv(weighted.T @ matrix + ridge), dtype=np.float64)
         coefficients = inverse @ (weighted.T @ target)
@@ -160,6 +169,17 @@ class _Design:
                 near = np.clip(values, self.lowest[column], self.highest[column])
                 parts.append(np.nan_to_num((near - self.centers[column]) / self.deviations[column]))
         return np.hstack(parts)
+
+    @property
+    def is_indicator(self) -> npt.NDArray[np.bool_]:
+        """By column of the matrix: whether it is that of a category."""
+        found = [np.array([False])]
+        for column in range(len(self.centers)):
+            if self.is_category[column]:
+                found.append(np.full(self.n_codes[column], True))
+            elif self.deviations[column] > 0:
+                found.append(np.array([False]))
+        return np.concatenate(found)
 
     def trend(self, coefficients: Floats) -> LinearTrend:
         """Coefficients in the units of the columns."""
