@@ -377,10 +377,11 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
             return
         times = [each for each in self._fitted.table.encoding.times if each is not None]
         cycles = [part.replace("_", " ") for part in times[0].parts if part != TREND]
-        judged_by = f"by their {listed(cycles, 'and')}" if cycles else "as if they were at its ends"
+        judged_by = f" by their {listed(cycles, 'and')}," if cycles else ""
         rows, are = ("row", "is") if n_outside == 1 else ("rows", "are")
         warnings.warn(
-            f"{n_outside:,} {rows} {are} outside the fitted time range, and judged {judged_by}",
+            f"{n_outside:,} {rows} {are} outside the fitted time range, and judged{judged_by} as if they were at its ends: "
+            "values that follow a trend look unusual there, until the detector is fitted to newer rows",
             UserWarning,
             stacklevel=3,
         )

@@ -144,7 +144,8 @@ def _p_value_of(feature: BehaviorFeature) -> float:
 
 def _says_other(found: Found, stated: float) -> bool:
     """Whether what is stated of a value is far from how rare the row is, so that both have to be said."""
-    return found.is_striking and (stated > ALIKE * found.p_value or found.p_value > ALIKE * stated)
+    # Among many values, one of a row is often far off: what is stated of it must not alarm.
+    return found.p_value > ALIKE * stated or (found.is_striking and stated > ALIKE * found.p_value)
 
 
 def _overall(found: Found, stated: float = 1.0) -> str:
@@ -225,7 +226,7 @@ def _with_range(feature: BehaviorFeature) -> str:
     if not feature.has_reference:
         return feature.text
     if feature.has_one_value:
-        always = f"always {feature.range_text}" if feature.stands_out else "as always, but rare with its other values"
+        always = f"otherwise always {feature.range_text}" if feature.stands_out else "as always, but rare with its other values"
         return f"{feature.text} ({always})"
     if feature.direction == "in a gap":
         return f"{feature.text} (hardly ever between {feature.gap_text})"
