@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -105,7 +106,10 @@ void Forest::set_second_target(const Input<std::uint8_t, 1> &values) {
 
 std::shared_ptr<const paribus::TableForest> Forest::get_grown() const {
     auto already = held();
-    return already && !already->leaf_rows().empty() ? already : nullptr;
+    if (!already || already->leaf_rows().empty()) return nullptr;
+    const auto all = std::make_shared<std::tuple<decltype(already), decltype(kinds_), decltype(samples_)>>(
+        already, kinds_, samples_);
+    return {all, already.get()};
 }
 
 std::shared_ptr<const paribus::TableForest> Forest::get_held(const paribus::AskedRows &asked) const {

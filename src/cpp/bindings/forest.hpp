@@ -37,7 +37,8 @@ public:
 
     /// The forest in the form that suits the rows.
     std::shared_ptr<const paribus::LeafFinder> get(const paribus::AskedRows &asked, std::size_t n_threads) const;
-    /// The form in which it grew, if it is held.
+    /// The form in which it grew, if it is held and has kept its leaves; with what it refers to, whatever becomes of
+    /// this object.
     std::shared_ptr<const paribus::TableForest> get_grown() const;
     /// The unpacked form, if it is held and can be asked about the rows; else null.
     std::shared_ptr<const paribus::TableForest> get_held(const paribus::AskedRows &asked) const;

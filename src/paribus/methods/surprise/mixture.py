@@ -210,7 +210,7 @@ class ConditionalColumn:
         """
         min_deviations = [view.min_deviation for view in self._views]
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
-        # Who has them need not send all rows down the trees again.
+        # With them, rows need not go down the trees again. They keep the forests as grown until this ends.
         leaves = FoundLeaves([view.forest for view in self._views], len(asked.rows))
         raw, surprises, _ = self._look(asked, target, leaves)
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])
