@@ -33,7 +33,7 @@ EXTRAS_docs := docs
 
 SANITIZE_DIR := build/sanitize
 SANITIZE_TESTS ?= tests/methods/test_engine.py tests/methods/test_table_forest.py tests/methods/test_stored_forests.py \
-    tests/methods/test_evidence.py \
+    tests/methods/test_evidence.py tests/methods/test_found_leaves.py tests/methods/test_sample_orders.py \
     tests/detectors/test_neighbors.py \
     tests/detectors/test_detector.py tests/detectors/test_surprise.py tests/detectors/test_bad_input.py
 

@@ -54,7 +54,7 @@ struct Fixture {
         parameters.max_features = n_features;
         parameters.min_samples_leaf = 2;
         paribus::TableForest grown(*table, *samples, *target, parameters, 1, 1, [](std::size_t) {});
-        packed = grown.pack(parameters.features);
+        packed = grown.pack(parameters.features, false);
     }
 };
 

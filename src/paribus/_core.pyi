@@ -126,7 +126,7 @@ class Forest:
     """A forest over all rows of a table, for one target."""
 
     @overload
-    def __init__(self, table: FeatureTable, samples: Samples, target: Target, features: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], max_features: int, min_samples_leaf: int, seed: int, n_threads: int = 1, progress: object | None = None) -> None: ...
+    def __init__(self, table: FeatureTable, samples: Samples, target: Target, features: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], max_features: int, min_samples_leaf: int, seed: int, n_threads: int = 1, progress: object | None = None, keeps_leaves: bool = False) -> None: ...
 
     @overload
     def __init__(self, kinds: FeatureKinds, samples: Samples, target: Target, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], packed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
@@ -195,23 +195,23 @@ class Smoothing:
         """The derivative of that scale at some values."""
 
 class FoundLeaves:
-    """The leaves that rows were found in."""
+    """The leaves that rows were found in, of forests over one table."""
 
     def __init__(self, forests: Sequence[Forest], n_rows: int) -> None: ...
 
     def can_store(self) -> bool:
         """
-        Whether leaves can be stored: those of forests that were grown here, and not too large.
+        Whether leaves can be stored: those of forests that keep them, if there are not too many.
         """
 
     def second_means(self, values: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
         """
-        What second_means returns if the values, by row of the table, are the second target of the forests.
+        What second_means returns if the values, by row of the table, are the second target of the forests. All leaves must have been stored.
         """
 
 def column_evidence(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1, progress: object | None = None, leaves: FoundLeaves | None = None) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
     """
-    Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation. The leaves are stored if they can be.
+    Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation. The leaves are stored if they can be, once only; after an error, none are.
     """
 
 def column_findings(views: Sequence[tuple[Forest, Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, float, float, float]], smoothing: Smoothing, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], fitted: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], levels: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int = 1) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None, None))], Annotated[NDArray[numpy.float64], dict(shape=(None, None, None))]]:

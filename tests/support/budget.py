@@ -39,9 +39,11 @@ def ending_a_shared_process() -> Iterator[None]:
     """Ends a cluster or a browser, whose processor time would count for the test that happens to be the last."""
     global _beside
     before = os.times()
-    yield
-    after = os.times()
-    _beside += after.children_user + after.children_system - before.children_user - before.children_system
+    try:
+        yield
+    finally:
+        after = os.times()
+        _beside += after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def yardstick_seconds() -> float:

@@ -28,12 +28,17 @@ def grow_forest(
     seed: int,
     originals: Array | None = None,
     n_threads: int = 1,
+    *,
+    keeps_leaves: bool = True,
 ) -> Forest:
     """A forest over columns, [feature][row]."""
     table = FeatureTable(np.ascontiguousarray(columns.T), categorical)
     usable = (~np.isnan(target)).astype(np.uint8)
     samples = Samples(usable, originals, n_pairs, n_sample, seed, n_threads)
-    return Forest(table, samples, make_target(target), features, max_features, min_samples_leaf, seed, n_threads)
+    whole = make_target(target)
+    return Forest(
+        table, samples, whole, features, max_features, min_samples_leaf, seed, n_threads, keeps_leaves=keeps_leaves
+    )
 
 
 def make_table(seed: int, n_rows: int, n_values: int | None = None) -> tuple[Array, Array, Array]:

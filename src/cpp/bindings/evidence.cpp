@@ -4,8 +4,10 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -58,47 +60,67 @@ private:
     paribus::EvidenceParameters parameters_;
 };
 
-/// The leaves that the rows of a fitted table were found in. Forests must have been grown, and not have been released.
+/// The leaves that rows were found in, of forests over one table. They are stored once, and read only then: threads
+/// need not take turns.
 class FoundLeaves {
 public:
+    /// Only forests that were grown to keep their leaves, and have not been released, have some that can be stored.
     FoundLeaves(const List<const Forest *> &given_forests, std::size_t n_rows) : n_rows_(n_rows) {
         for (const Forest *forest : items(given_forests)) {
-            n_fitted_ = forest->packed_forest().samples().n_rows();
+            const std::size_t n_fitted = forest->packed_forest().samples().n_rows();
+            require(grown_.empty() || n_fitted == n_fitted_, "forests: of the same table");
+            n_fitted_ = n_fitted;
             grown_.push_back(forest->get_grown());
         }
-        const bool fit = std::all_of(grown_.begin(), grown_.end(),
-                                     [](const auto &each) { return each && paribus::LeafMemory::fits(*each); });
-        if (fit && !grown_.empty()) memory_ = std::make_shared<paribus::LeafMemory>(grown_, n_rows);
+        try {
+            if (paribus::FoundLeaves::can_store(grown_)) core_.emplace(grown_, n_rows);
+        } catch (const std::bad_alloc &) {
+            // There is another way, which takes longer.
+        }
+        if (!core_) grown_.clear();
     }
 
-    bool can_store() const { return memory_ != nullptr; }
+    bool can_store() const { return core_.has_value(); }
 
-    /// The memory for the leaves that forests find; null if there is none.
-    paribus::LeafMemory *get(const std::vector<std::shared_ptr<const paribus::LeafFinder>> &forests,
-                             std::size_t n_rows) {
-        if (!memory_) return nullptr;
+    /// Lets `find` store the leaves that forests find; it is given null if they cannot be stored.
+    template <typename Find>
+    void store(const std::vector<std::shared_ptr<const paribus::LeafFinder>> &forests, std::size_t n_rows,
+               const Find &find) {
+        if (!core_) return find(nullptr);
         require(n_rows == n_rows_, "leaves: of as many rows");
         require(std::equal(forests.begin(), forests.end(), grown_.begin(), grown_.end(),
                            [](const auto &a, const auto &b) { return a.get() == b.get(); }),
                 "leaves: of the same forests");
-        is_filled_ = true;
-        return memory_.get();
+        State expected = State::none;
+        require(state_.compare_exchange_strong(expected, State::some), "leaves: stored once only");
+        try {
+            find(&*core_);
+        } catch (...) {
+            state_ = State::none;
+            throw;
+        }
+        state_ = State::all;
     }
 
     Output<double, 1> second_means(const Input<std::uint8_t, 1> &values, std::size_t n_threads) const {
-        require(is_filled_, "leaves: none were stored");
+        require(state_ == State::all, "leaves: none were stored");
         require(values.shape(0) == n_fitted_, "values: one per row of the table");
         auto result = new_array<double, 1>({n_rows_});
+        const nb::object nothing = nb::none();
+        const paribus::Tick tick = python_tick(nothing);
         const nb::gil_scoped_release released;
-        memory_->find_second_means(values.data(), result.data(), n_threads);
+        core_->find_second_means(values.data(), result.data(), n_threads, tick);
         return result;
     }
 
 private:
+    /// How much has been stored.
+    enum class State { none, some, all };
+
     std::size_t n_rows_, n_fitted_ = 0;
-    bool is_filled_ = false;
+    std::atomic<State> state_ = State::none;
     std::vector<std::shared_ptr<const paribus::TableForest>> grown_;
-    std::shared_ptr<paribus::LeafMemory> memory_;
+    std::optional<paribus::FoundLeaves> core_;
 };
 
 using View = std::tuple<const Forest *, std::optional<Input<double, 1>>, double, double, double>;
@@ -160,9 +182,15 @@ std::tuple<Output<double, 1>, Output<double, 2>, Output<double, 1>> column_evide
     {
         const nb::gil_scoped_release released;
         const auto forests = get_forests(views, asked, n_threads, smooth);
-        paribus::LeafMemory *const memory = leaves == nullptr ? nullptr : leaves->get(forests, asked.n_rows);
-        paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
-                               seconds.data(), n_threads, tick, nullptr, memory);
+        const auto find = [&](paribus::FoundLeaves *found) {
+            paribus::find_evidence(asked, smooth, smoothing.get(), values.data(), evidence.data(), surprises.data(),
+                                   seconds.data(), n_threads, tick, nullptr, found);
+        };
+        if (leaves == nullptr) {
+            find(nullptr);
+        } else {
+            leaves->store(forests, asked.n_rows, find);
+        }
     }
     return {evidence, surprises, seconds};
 }
@@ -326,19 +354,20 @@ void add_evidence(nb::module_ &m) {
         .def("transformed", &Smoothing::transformed, "values"_a, "Values on the scale on which they are smoothed.")
         .def("slopes", &Smoothing::slopes, "values"_a, "The derivative of that scale at some values.");
 
-    nb::class_<FoundLeaves>(m, "FoundLeaves", "The leaves that rows were found in.")
+    nb::class_<FoundLeaves>(m, "FoundLeaves", "The leaves that rows were found in, of forests over one table.")
         .def(nb::init<const List<const Forest *> &, std::size_t>(), "forests"_a, "n_rows"_a)
         .def("can_store", &FoundLeaves::can_store,
-             "Whether leaves can be stored: those of forests that were grown here, and not too large.")
+             "Whether leaves can be stored: those of forests that keep them, if there are not too many.")
         .def("second_means", &FoundLeaves::second_means, "values"_a, "n_threads"_a = 1,
-             "What second_means returns if the values, by row of the table, are the second target of the forests.");
+             "What second_means returns if the values, by row of the table, are the second target of the forests. All "
+             "leaves must have been stored.");
 
     m.def("column_evidence", &column_evidence, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a,
           "n_threads"_a = 1, "progress"_a = nb::none(), "leaves"_a = nb::none(),
           "Of each value: minus the logarithm of the probability of one at most as dense, not calibrated; minus the "
           "logarithm of its density in each view, [row][view]; and the mean of the second target in its leaves. A view "
           "is a forest, what to add to its values by row, its share, the least kernel width, and the least deviation. "
-          "The leaves are stored if they can be.");
+          "The leaves are stored if they can be, once only; after an error, none are.");
 
     m.def("column_findings", &column_findings, "views"_a, "smoothing"_a, "rows"_a, "fitted"_a, "values"_a, "levels"_a,
           "n_threads"_a = 1, "What column_evidence and column_distributions say of rows, whose leaves are found once.");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,7 @@ bool are_new(const paribus::AskedRows &asked) {
 
 Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &target,
                const Input<std::uint16_t, 1> &features, std::size_t max_features, std::size_t min_samples_leaf,
-               std::uint64_t seed, std::size_t n_threads, const nb::object &progress)
+               std::uint64_t seed, std::size_t n_threads, const nb::object &progress, bool keeps_leaves)
     : kinds_(table.get().kinds()), samples_(samples.get()), target_(target), rows_(table.rows()) {
     const paribus::FeatureTable &core = table.get();
     require(target.get()->n_rows() == core.n_rows() && samples_->n_rows() == core.n_rows(),
@@ -51,7 +52,7 @@ Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &
         const nb::gil_scoped_release released;
         const auto grown =
             std::make_shared<paribus::TableForest>(core, *samples_, *target.get(), parameters, seed, n_threads, tick);
-        bytes = grown->pack(parameters.features);
+        bytes = grown->pack(parameters.features, keeps_leaves);
         hold(grown);
     }
     packed_ = nb::cast<Input<std::uint8_t, 1>>(nb::cast(as_array(std::move(bytes))));
@@ -105,7 +106,10 @@ void Forest::set_second_target(const Input<std::uint8_t, 1> &values) {
 
 std::shared_ptr<const paribus::TableForest> Forest::get_grown() const {
     auto already = held();
-    return already && !already->leaf_rows().empty() ? already : nullptr;
+    if (!already || already->leaf_rows().empty()) return nullptr;
+    const auto all = std::make_shared<std::tuple<decltype(already), decltype(kinds_), decltype(samples_)>>(
+        already, kinds_, samples_);
+    return {all, already.get()};
 }
 
 std::shared_ptr<const paribus::TableForest> Forest::get_held(const paribus::AskedRows &asked) const {
@@ -215,9 +219,9 @@ void Forest::open() {
 void add_forests(nb::module_ &m) {
     nb::class_<Forest>(m, "Forest", "A forest over all rows of a table, for one target.")
         .def(nb::init<const FeatureTable &, const Samples &, const Target &, const Input<std::uint16_t, 1> &,
-                      std::size_t, std::size_t, std::uint64_t, std::size_t, const nb::object &>(),
+                      std::size_t, std::size_t, std::uint64_t, std::size_t, const nb::object &, bool>(),
              "table"_a, "samples"_a, "target"_a, "features"_a, "max_features"_a, "min_samples_leaf"_a, "seed"_a,
-             "n_threads"_a = 1, "progress"_a = nb::none())
+             "n_threads"_a = 1, "progress"_a = nb::none(), "keeps_leaves"_a = false)
         .def(nb::init<const FeatureKinds &, const Samples &, const Target &, const Input<double, 2> &,
                       const Input<std::uint8_t, 1> &>(),
              "kinds"_a, "samples"_a, "target"_a, "rows"_a, "packed"_a)

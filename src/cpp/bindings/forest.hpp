@@ -17,9 +17,10 @@ namespace bindings {
 /// A packed forest; and its unpacked form, until that is released.
 class Forest {
 public:
+    /// @param keeps_leaves whether it keeps what `FoundLeaves` needs, until it is released
     Forest(const FeatureTable &table, const Samples &samples, const Target &target,
            const Input<std::uint16_t, 1> &features, std::size_t max_features, std::size_t min_samples_leaf,
-           std::uint64_t seed, std::size_t n_threads, const nb::object &progress);
+           std::uint64_t seed, std::size_t n_threads, const nb::object &progress, bool keeps_leaves);
 
     Forest(const FeatureKinds &kinds, const Samples &samples, const Target &target, const Input<double, 2> &rows,
            const Input<std::uint8_t, 1> &packed);
@@ -36,7 +37,8 @@ public:
 
     /// The forest in the form that suits the rows.
     std::shared_ptr<const paribus::LeafFinder> get(const paribus::AskedRows &asked, std::size_t n_threads) const;
-    /// The form in which it grew, if it is held.
+    /// The form in which it grew, if it is held and has kept its leaves; with what it refers to, whatever becomes of
+    /// this object.
     std::shared_ptr<const paribus::TableForest> get_grown() const;
     /// The unpacked form, if it is held and can be asked about the rows; else null.
     std::shared_ptr<const paribus::TableForest> get_held(const paribus::AskedRows &asked) const;

@@ -116,7 +116,7 @@ void find_quantiles_of_atoms(std::size_t n_rows, const std::vector<const double 
 
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
-                   const Tick &on_tick, const CloserLook *closer, LeafMemory *leaves) {
+                   const Tick &on_tick, const CloserLook *closer, FoundLeaves *leaves) {
     struct Scratch {
         std::vector<LeafFinder::Scratch> finding;
         Distribution distribution;

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "surprise/found_leaves.hpp"
 #include "surprise/leaf_finder.hpp"
-#include "surprise/leaf_memory.hpp"
 
 namespace paribus {
 
@@ -64,7 +64,7 @@ struct CloserLook {
 /// @param leaves    where the leaves of the rows are stored, if anywhere
 void find_evidence(const AskedRows &rows, const std::vector<SmoothView> &views, const EvidenceParameters &parameters,
                    const double *values, double *evidence, double *surprises, double *seconds, std::size_t n_threads,
-                   const Tick &on_tick, const CloserLook *closer = nullptr, LeafMemory *leaves = nullptr);
+                   const Tick &on_tick, const CloserLook *closer = nullptr, FoundLeaves *leaves = nullptr);
 
 /// The mean of the second target over all leaves of each row, in all forests.
 void find_second_means(const AskedRows &rows, const std::vector<const LeafFinder *> &forests, double *seconds,

@@ -106,10 +106,16 @@ std::vector<std::uint8_t> PackedForest::splice(const std::uint8_t *older, std::s
     // Members are rows, whose targets are put on the grid on access: any grid that contains them all will do.
     ForestHeader header = after.header;
     header.n_trees = static_cast<std::uint32_t>(before.entries.size() - n_dropped + after.entries.size());
+    std::vector<TreeEntry> entries(header.n_trees);
     std::vector<std::uint8_t> bytes;
+    // All at once: what is reserved besides would be kept.
+    std::size_t size = 0;
+    for (std::size_t i = n_dropped; i < before.entries.size(); ++i) size += before.entries[i].size;
+    for (const TreeEntry &entry : after.entries) size += entry.size;
+    bytes.reserve(padded(sizeof header) + padded(after.features.size() * sizeof(std::uint16_t)) +
+                  padded(entries.size() * sizeof(TreeEntry)) + size);
     append(bytes, &header, 1);
     append(bytes, after.features);
-    std::vector<TreeEntry> entries(header.n_trees);
     const std::size_t directory = append(bytes, entries.data(), entries.size());
     std::size_t tree = 0;
     const auto copy = [&](const std::uint8_t *from, const TreeEntry &entry) {

@@ -16,7 +16,7 @@ namespace paribus {
 class PositionSorter {
 public:
     /// @param n           positions
-    /// @param n_rank_bits bits of the highest rank
+    /// @param n_rank_bits ranks are below 2^n_rank_bits; at most 31
     /// @param rank_of     the rank of a position, or `none`: `std::uint32_t(std::uint32_t)`
     /// @param use         called with each rank and position in order: `void(std::uint32_t, std::uint32_t)`
     template <typename RankOf, typename Use>

@@ -70,7 +70,8 @@ public:
         std::uint64_t key;
     };
 
-    /// @param roots     from left to right; together they have all rows
+    /// @param roots     from left to right; together they have all rows. Fewer than 2^24, as many as `places_` can
+    ///                  tell apart
     /// @param positions of the rows of one root after the other, in ascending order within each
     SubtreeGrower(TableTree &tree, const TreeSample &sample, std::size_t min_samples_leaf, FeatureDraw &draw,
                   const std::vector<Root> &roots, const std::vector<std::uint32_t> &positions, GrowthMemory &memory);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "common/grid.hpp"
 #include "common/parallel.hpp"
@@ -113,10 +114,11 @@ TableForest::TableForest(const PackedForest &packed, bool for_new_rows, std::siz
         [](std::size_t) {});
 }
 
-std::vector<std::uint8_t> TableForest::pack(const std::vector<std::uint16_t> &features) {
+std::vector<std::uint8_t> TableForest::pack(const std::vector<std::uint16_t> &features, bool keeps_leaf_rows) {
     std::vector<std::uint8_t> bytes = PackedForest::pack(kinds_, features, grid_, is_of_numbers_, samples_, trees_);
     for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
-        leaf_rows_.push_back({trees_[tree].take_members(), trees_[tree].leaves()});
+        std::vector<std::uint32_t> members = trees_[tree].take_members();
+        if (keeps_leaf_rows) leaf_rows_.push_back({std::move(members), trees_[tree].leaves()});
         if (pairs_[tree / 2].is_usable()) trees_[tree] = TableTree::empty();
     }
     return bytes;

@@ -22,7 +22,9 @@ public:
     TableForest(const PackedForest &packed, bool for_new_rows, std::size_t n_threads);
 
     /// The bytes for a `PackedForest`. Only of a forest that was grown, and only once.
-    std::vector<std::uint8_t> pack(const std::vector<std::uint16_t> &features);
+    ///
+    /// @param keeps_leaf_rows whether `leaf_rows` are kept: 32 bits for each row of a sample, and 64 for each node
+    std::vector<std::uint8_t> pack(const std::vector<std::uint16_t> &features, bool keeps_leaf_rows);
 
     /// Whether leaves have heads, and whether only new rows can be asked about.
     bool has_heads() const { return has_heads_; }
@@ -35,7 +37,7 @@ public:
         /// Parts of the members. Those of nodes that are no leaves have no rows.
         std::vector<TableTree::Leaf> leaves;
     };
-    /// By tree; of a forest that was grown and packed, else empty.
+    /// By tree; of a forest that was grown and packed, and keeps them, else empty.
     const std::vector<LeafRows> &leaf_rows() const { return leaf_rows_; }
     const TreeSamples &samples() const { return samples_; }
     /// Where the leaves of a tree begin in what `find_leaves` finds, beyond where they begin in the tree.

@@ -10,7 +10,7 @@ namespace paribus {
 TableTree::TableTree(const FeatureTable &table, const TreeParameters &parameters,
                      const std::vector<std::uint32_t> &sample, const std::int32_t *target, std::uint64_t seed,
                      GrowthMemory &memory) {
-    // They grow in memory that is there, and are kept in as little as they need.
+    // Nodes and leaves grow in memory that is there, and are kept in as little as they need.
     nodes_.swap(memory.nodes);
     leaves_.swap(memory.leaves);
     nodes_.clear();

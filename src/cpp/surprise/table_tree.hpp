@@ -62,6 +62,7 @@ public:
     /// @param sample rows, in ascending order
     /// @param target by row, as whole numbers below 2^29 in size: their sums are exact, in any order
     /// @param seed   of the features that splits try
+    /// @param memory of any tree before, or none; not for two trees at once
     TableTree(const FeatureTable &table, const TreeParameters &parameters, const std::vector<std::uint32_t> &sample,
               const std::int32_t *target, std::uint64_t seed, GrowthMemory &memory);
 

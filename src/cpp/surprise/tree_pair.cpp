@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t max_nodes = 0xffff, max_place = 0xffff;
 // What is left of a 32-bit number if it is to be none.
 constexpr std::uint32_t no_number = 0x7fc00000u, max_first = 0x003fffffu;
+// Fewer rows do not visit most of the next pair, and would wait for all of it.
+constexpr std::size_t min_rows_to_fetch_next = 512;
 
 }  // namespace
 
@@ -221,7 +223,7 @@ void TreePair::find_all(const RowPlanes &planes, const std::vector<float> &arran
     const Node *const nodes = nodes_.data();
     const std::size_t numbers_begin = planes.numbers_begin(), size = planes.size();
     constexpr std::size_t nodes_per_line = 64 / sizeof(Node);
-    const std::size_t n_ahead = next == nullptr ? 0 : next->nodes_.size();
+    const std::size_t n_ahead = next == nullptr || n_rows < min_rows_to_fetch_next ? 0 : next->nodes_.size();
     const std::size_t ahead_at_a_time = (n_ahead * side_by_side + n_rows - 1) / n_rows;
     std::size_t ahead = 0;
     for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {

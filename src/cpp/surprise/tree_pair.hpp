@@ -40,7 +40,8 @@ public:
     ///
     /// @param arranged  the rows, as `planes` arranges them
     /// @param is_second by row
-    /// @param next      the pair that is asked after this one, which is fetched meanwhile; null: none
+    /// @param next      the pair that is asked after this one, which is fetched meanwhile if there are many rows; null:
+    ///                  none
     void find(const RowPlanes &planes, const std::vector<float> &arranged, const std::uint8_t *is_second,
               std::size_t n_rows, TableTree::Leaf *leaves, const TreePair *next) const;
 

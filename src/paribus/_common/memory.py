@@ -8,9 +8,10 @@ from contextlib import suppress
 
 from paribus._common import control_groups
 
-# The memory of a fit, in bytes: of Python and its libraries; of each row, what is known of it while one column is judged;
-# of each value; and of the forests of each column, which grow with the rows up to the size of their samples. Fits to
-# 400,000 rows and more took 370 bytes a row with 1 contextual and 1 behavioral column, 600 with 1 and 4, 780 with 5 and 5.
+# The memory of a fit, in bytes: of Python and its libraries; of each row, what is known of it while one column is
+# judged; of each value; and of the forests of each column, which grow with the rows up to the size of their samples.
+# Fits to 400,000 rows and more took 370 bytes a row with 1 contextual and 1 behavioral column, 600 with 1 and 4, 780
+# with 5 and 5.
 BASE = 300 * 10**6
 BYTES_PER_ROW = 280
 BYTES_PER_VALUE = 65

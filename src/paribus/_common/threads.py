@@ -16,6 +16,7 @@ Result = TypeVar("Result")
 
 # Each thread has scratch memory of its own.
 MAX_THREADS = 256
+# Each thread needs scratch arrays of its own, and a few threads use up the memory bandwidth.
 MAX_THREADS_OF_NUMPY = 4
 
 
@@ -55,10 +56,11 @@ def _limits() -> Iterator[int]:
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> list[Result]:
     """The results for some items, in their order, on some threads. The work should be NumPy's, on large arrays.
 
+    If the threads cannot be started, the calling one does the work. Some of it may then be done twice.
+
     >>> in_threads(lambda item: 10 * item, [1, 2, 3], 2)
     [10, 20, 30]
     """
-    # What the work needs in between is there once per thread, and memory is not faster for more of them.
     n_threads = min(n_threads, MAX_THREADS_OF_NUMPY)
     listed = list(items)
     if n_threads == 1 or len(listed) < 2:
@@ -66,7 +68,14 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item], n_threads:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(n_threads) as threads:
-        return list(threads.map(work, listed))
+        try:
+            results = threads.map(work, listed)
+        except RuntimeError:
+            # The system has no more of them; errors of the work come later.
+            threads.shutdown(cancel_futures=True)
+        else:
+            return list(results)
+    return [work(item) for item in listed]
 
 
 def in_two_steps(

@@ -10,8 +10,10 @@ import numpy as np
 
 from paribus._common.arrays import Floats
 
-# Rows that are judged at a time.
+# The most rows that are judged at a time, unless they have so many values; but not fewer than this.
 BLOCK_SIZE = 65_536
+BLOCK_VALUES = 2**20
+MIN_BLOCK_SIZE = 1_024
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,10 @@ class CellEvidence:
 
     def blocks(self) -> Iterator[CellEvidence]:
         """The same, some rows at a time, so that what is computed from them takes little memory."""
-        for begin in range(0, max(len(self.given_context), 1), BLOCK_SIZE):
-            yield self.take(slice(begin, begin + BLOCK_SIZE))
+        n_rows, n_features = self.given_context.shape
+        size = min(BLOCK_SIZE, max(BLOCK_VALUES // n_features, MIN_BLOCK_SIZE))
+        for begin in range(0, max(n_rows, 1), size):
+            yield self.take(slice(begin, begin + size))
 
     def take(self, rows: Any) -> CellEvidence:
         """The same for some of the rows."""

@@ -144,7 +144,7 @@ class ConditionalColumn:
             return lambda done: report((step + weight * done / n_done_in_all) / n_steps)
 
         for place, view in enumerate(self._views):
-            self._grow(view, table, growth, ticker(place, growth.settings.n_pairs))
+            self._grow(view, table, growth, ticker(place, growth.settings.n_pairs), keeps_leaves=True)
         told = replace(growth.asked, tick=ticker(len(self._views), len(growth.asked.rows), 2))
         evidence, surprises = self._learn_from_views(told, trend, growth.settings.n_pairs)
         for view in self._views:
@@ -182,8 +182,11 @@ class ConditionalColumn:
     def _target(self) -> Floats:
         return np.ascontiguousarray(self._rows[:, self._column])
 
-    def _grow(self, view: ForestView, table: FeatureTable, growth: Growth, tick: Tick | None) -> None:
-        view.grow(table, growth.samples, growth.settings, growth.seed, growth.asked.n_threads, tick)
+    def _grow(
+        self, view: ForestView, table: FeatureTable, growth: Growth, tick: Tick | None, *, keeps_leaves: bool = False
+    ) -> None:
+        settings, n_threads = growth.settings, growth.asked.n_threads
+        view.grow(table, growth.samples, settings, growth.seed, n_threads, tick, keeps_leaves=keeps_leaves)
         view.measure(growth.asked.take(np.flatnonzero(~np.isnan(self._target()))[:MAX_ROWS_FOR_A_MEDIAN]))
 
     def _learn_from_views(self, asked: Asked, trend: TrendTarget | None, n_pairs: int) -> tuple[Floats, Floats]:
@@ -211,7 +214,7 @@ class ConditionalColumn:
         """
         min_deviations = [view.min_deviation for view in self._views]
         self._learned = Learned(np.ones(1), 0.0, min_deviations, smoothing, None, RangeMap.exact(), trend)
-        # Who has them need not send all rows down the trees again.
+        # With them, rows need not go down the trees again. They keep the forests as grown until this ends.
         leaves = FoundLeaves([view.forest for view in self._views], len(asked.rows))
         raw, surprises, _ = self._look(asked, target, leaves)
         shares = fit_shares(surprises[:, known[:MAX_ROWS_FOR_SHARES]])

@@ -360,20 +360,26 @@ def _log_ratios(found: list[Evidence], rates: Floats) -> Floats:
 
 
 def _log_ratio(evidence: Evidence, rate: float) -> tuple[Floats, Floats]:
-    """The same for one kind; and of single values the weights of which `_normalized` makes shares."""
+    """What `_log_ratios` returns of one kind; and of single values their weights, see `_weights`."""
     if evidence.ndim == 1:
         return np.log(rate) + (1.0 - rate) * evidence, evidence
     # One of the values that are there is strange, any of them.
-    present = ~np.isnan(evidence)
-    exponents = np.where(present, (1.0 - rate) * evidence, -np.inf)
-    highest = exponents.max(axis=1, initial=-np.inf)
-    base = np.where(np.isfinite(highest), highest, 0.0)
-    weights = np.exp(exponents - base[:, None])
+    weights, base = _weights(evidence, rate)
     likelihoods = np.zeros(len(evidence))
     for feature in range(evidence.shape[1]):
         likelihoods += weights[:, feature]
-    count = np.maximum(present.sum(axis=1), 1)
+    count = np.maximum((~np.isnan(evidence)).sum(axis=1), 1)
     return np.log(rate) + base + np.log(np.maximum(likelihoods / count, 1e-300)), weights
+
+
+def _weights(evidence: Floats, rate: float) -> tuple[Floats, Floats]:
+    """Of single values, [row][feature]: how much more likely each is if it is strange; and by row the logarithm of what
+    that was divided by. `_normalized` makes of them how probable it is of each value that it is the strange one.
+    """
+    exponents = np.where(np.isnan(evidence), -np.inf, (1.0 - rate) * evidence)
+    highest = exponents.max(axis=1, initial=-np.inf)
+    base = np.where(np.isfinite(highest), highest, 0.0)
+    return np.exp(exponents - base[:, None]), base
 
 
 def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
@@ -400,13 +406,6 @@ def _learn_shares(found: list[Evidence]) -> tuple[Floats, Floats]:
     return np.append(1.0 - kinds.sum(), kinds), rates
 
 
-def _softmax(evidence: Floats, rate: float) -> Floats:
-    """How probable it is of each cell that it is the strange one: [row][feature]."""
-    exponents = np.where(np.isnan(evidence), -np.inf, (1.0 - rate) * np.nan_to_num(evidence))
-    highest = exponents.max(axis=1, keepdims=True)
-    return _normalized(np.exp(exponents - np.where(np.isfinite(highest), highest, 0.0)))
-
-
 def _normalized(weights: Floats) -> Floats:
     return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
@@ -416,7 +415,8 @@ def _cell_shares(kind: Kind, cells: CellEvidence, evidence: Evidence, rate: floa
     if evidence.ndim == 2:
         # A cell without evidence, such as one of a constant column, is not what is strange, if any other has some.
         has_some = cells.both > 0
-        return _softmax(np.where(has_some.any(axis=1, keepdims=True) & ~has_some, np.nan, evidence), rate)
+        telling = np.where(has_some.any(axis=1, keepdims=True) & ~has_some, np.nan, evidence)
+        return _normalized(_weights(telling, rate)[0])
     strength = np.nan_to_num(cells.given_context if kind.name == WHOLE else cells.both)
     above = np.maximum(strength - MIN_EVIDENCE, 0.0)
     # Where no cell stands out, all do by what they have; where none has anything, all alike.

@@ -226,8 +226,10 @@ class ForestView:
         seed: int,
         n_threads: int,
         tick: Tick | None,
+        *,
+        keeps_leaves: bool = False,
     ) -> None:
-        """Grows the forest."""
+        """Grows the forest. `keeps_leaves` is for `FoundLeaves`, and takes memory until the forest is released."""
         self.forest = Forest(
             table,
             samples,
@@ -238,6 +240,7 @@ class ForestView:
             seed,
             n_threads,
             tick,
+            keeps_leaves,
         )
 
     def open(self, kinds: FeatureKinds, samples: Samples, rows: Floats, packed: Bytes, min_deviation: float) -> None:

@@ -1,7 +1,6 @@
-#include "surprise/leaf_memory.hpp"
+#include "surprise/found_leaves.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <utility>
 
@@ -38,23 +37,35 @@ std::vector<Stored> means_of_leaves(const TableForest &forest, std::size_t pair,
     return means;
 }
 
-}  // namespace
-
-bool LeafMemory::fits(const TableForest &forest) {
-    if (forest.leaf_rows().empty()) return false;
+bool can_tell_apart(const TableForest &forest) {
+    const std::vector<TableForest::LeafRows> &known = forest.leaf_rows();
+    // The leaf of a tree without rows is not told from the one that begins in its place.
+    const auto has_rows = [](const TableForest::LeafRows &tree) { return !tree.members.empty(); };
+    if (known.empty() || !std::all_of(known.begin(), known.end(), has_rows)) return false;
     for (std::size_t pair = 0; pair < forest.n_pairs(); ++pair) {
         if (n_members(forest, pair) > std::size_t{std::numeric_limits<Stored>::max()} + 1) return false;
     }
     return true;
 }
 
-LeafMemory::LeafMemory(std::vector<std::shared_ptr<const TableForest>> forests, std::size_t n_rows)
+}  // namespace
+
+bool FoundLeaves::can_store(const std::vector<std::shared_ptr<const TableForest>> &forests) {
+    std::size_t n_bytes = 0;
+    for (const auto &forest : forests) {
+        if (!forest || !can_tell_apart(*forest)) return false;
+        n_bytes += forest->n_pairs() * sizeof(Stored);
+    }
+    return !forests.empty() && n_bytes <= max_bytes_per_row;
+}
+
+FoundLeaves::FoundLeaves(std::vector<std::shared_ptr<const TableForest>> forests, std::size_t n_rows)
     : n_rows_(n_rows), forests_(std::move(forests)), first_place_{0} {
     for (const auto &forest : forests_) first_place_.push_back(n_places() + forest->n_pairs());
     leaves_.resize(n_places() * n_rows_);
 }
 
-void LeafMemory::store(std::size_t view, std::size_t begin, const LeafFinder::Scratch &found) {
+void FoundLeaves::store(std::size_t view, std::size_t begin, const LeafFinder::Scratch &found) {
     const std::size_t n_pairs = first_place_[view + 1] - first_place_[view];
     for (std::size_t pair = 0; pair < n_pairs; ++pair) {
         const TableTree::Leaf *const leaf = found.leaves.data() + pair * found.n_rows;
@@ -63,29 +74,32 @@ void LeafMemory::store(std::size_t view, std::size_t begin, const LeafFinder::Sc
     }
 }
 
-void LeafMemory::find_second_means(const std::uint8_t *values, double *means, std::size_t n_threads) const {
-    const Tick nothing = [](std::size_t) {};
+void FoundLeaves::find_second_means(const std::uint8_t *values, double *means, std::size_t n_threads,
+                                    const Tick &on_tick) const {
     // [place of the pair][where a leaf begins]
     std::vector<std::vector<Stored>> of_leaves(n_places());
-    const auto for_each = [&](std::size_t n, const std::function<void(std::size_t)> &work) {
-        for_each_item(n, n_threads, [&](const std::atomic<bool> &) { return work; }, nothing);
-    };
     for (std::size_t view = 0; view < forests_.size(); ++view) {
         const TableForest &forest = *forests_[view];
-        for_each(forest.n_pairs(), [&](std::size_t pair) {
+        const auto find_means = [&](std::size_t pair) {
             of_leaves[first_place_[view] + pair] = means_of_leaves(forest, pair, values);
-        });
+        };
+        for_each_item(forest.n_pairs(), n_threads, [&](const std::atomic<bool> &) { return find_means; }, on_tick);
     }
     const auto n_steps = static_cast<double>(n_places() * LeafFinder::second_steps);
-    for_each((n_rows_ + rows_at_a_time - 1) / rows_at_a_time, [&](std::size_t lot) {
-        const std::size_t begin = lot * rows_at_a_time, n = std::min(rows_at_a_time, n_rows_ - begin);
-        std::vector<std::uint64_t> sums(n);
-        for (std::size_t place = 0; place < n_places(); ++place) {
-            const Stored *const leaf = leaves_.data() + place * n_rows_ + begin, *const mean = of_leaves[place].data();
-            for (std::size_t i = 0; i < n; ++i) sums[i] += mean[leaf[i]];
-        }
-        for (std::size_t i = 0; i < n; ++i) means[begin + i] = static_cast<double>(sums[i]) / n_steps;
-    });
+    for_each_item((n_rows_ + rows_at_a_time - 1) / rows_at_a_time, n_threads,
+                  [&](const std::atomic<bool> &) {
+                      return [&, sums = std::vector<std::uint64_t>()](std::size_t lot) mutable {
+                          const std::size_t begin = lot * rows_at_a_time, n = std::min(rows_at_a_time, n_rows_ - begin);
+                          sums.assign(n, 0);
+                          for (std::size_t place = 0; place < n_places(); ++place) {
+                              const Stored *const leaf = leaves_.data() + place * n_rows_ + begin;
+                              const Stored *const mean = of_leaves[place].data();
+                              for (std::size_t i = 0; i < n; ++i) sums[i] += mean[leaf[i]];
+                          }
+                          for (std::size_t i = 0; i < n; ++i) means[begin + i] = static_cast<double>(sums[i]) / n_steps;
+                      };
+                  },
+                  on_tick);
 }
 
 }  // namespace paribus
