@@ -45,9 +45,8 @@ def test_later_rows_are_judged_by_the_cycles() -> None:
     """Tests that a model of two months does not flag the third, and that a note says once how many rows are later."""
     table = readings(n=24 * 90)
     fitted = detector().fit(table[:HOURS])
-    with pytest.warns(
-        UserWarning, match="720 rows are outside the fitted time range, and judged by their hour.*as if they were at its ends"
-    ) as notes:
+    told = "720 rows are outside the fitted time range, and judged by their hour.*as if they were at its ends"
+    with pytest.warns(UserWarning, match=told) as notes:
         scores = fitted.anomaly_score(table[HOURS:])
     assert len(notes) == 1
     assert (scores > 3).mean() < 0.01

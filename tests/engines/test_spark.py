@@ -73,7 +73,7 @@ def spark() -> Iterator[Any]:
         application = session.sparkContext.applicationId
         yield session
         session.stop()
-        gateway = SparkContext._gateway
+        gateway: Any = SparkContext._gateway
         with ending_a_shared_process():
             gateway.shutdown()
             gateway.proc.stdin.close()

@@ -380,8 +380,8 @@ class FittedDetector(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         judged_by = f" by their {listed(cycles, 'and')}," if cycles else ""
         rows, are = ("row", "is") if n_outside == 1 else ("rows", "are")
         warnings.warn(
-            f"{n_outside:,} {rows} {are} outside the fitted time range, and judged{judged_by} as if they were at its ends: "
-            "values that follow a trend look unusual there, until the detector is fitted to newer rows",
+            f"{n_outside:,} {rows} {are} outside the fitted time range, and judged{judged_by} as if they were at its "
+            "ends: values that follow a trend look unusual there, until the detector is fitted to newer rows",
             UserWarning,
             stacklevel=3,
         )

@@ -226,7 +226,9 @@ def _with_range(feature: BehaviorFeature) -> str:
     if not feature.has_reference:
         return feature.text
     if feature.has_one_value:
-        always = f"otherwise always {feature.range_text}" if feature.stands_out else "as always, but rare with its other values"
+        always = "as always, but rare with its other values"
+        if feature.stands_out:
+            always = f"otherwise always {feature.range_text}"
         return f"{feature.text} ({always})"
     if feature.direction == "in a gap":
         return f"{feature.text} (hardly ever between {feature.gap_text})"

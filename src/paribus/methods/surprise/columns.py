@@ -22,8 +22,8 @@ from paribus.methods.surprise.tasks import make_column
 from paribus.methods.surprise.views import Asked
 from paribus.tables.encoded_table import EncodedTable
 
-
-# What a tenth of the ordinary rows of a context are no less improbable than is no error, however rare it is in the column.
+# A value that is no less probable than those of a tenth of the ordinary rows of its context is no error, however rare
+# it is in the column.
 EXPLAINED = float(np.log(10.0))
 
 
@@ -173,7 +173,8 @@ class TableColumns:
             if isinstance(summary, Categories) or summary[0].is_constant:
                 continue
             values, whole = behavior[:, feature], summary[0]
-            low, high = np.maximum(whole.limits[0], whole.tails.ends[0]), np.minimum(whole.limits[1], whole.tails.ends[1])
+            low = max(whole.limits[0], whole.tails.ends[0])
+            high = min(whole.limits[1], whole.tails.ends[1])
             is_explained = (low <= values) & (values <= high) & (evidence[:, feature] <= EXPLAINED)
             found[:, feature] = np.where(is_explained, 0.0, whole.tails.evidence(values))
         return found

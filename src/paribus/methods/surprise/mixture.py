@@ -66,8 +66,8 @@ MAX_LISTED_VALUES = 2_000
 MAX_DECIMALS = 6
 # The mean evidence of the fitted values is 1 where these are calibrated, and less where they repeat.
 MIN_USUAL = 0.05
-# Where nearly all rows have the value that is expected of them, calibrated evidence is at most this multiple of what the
-# distribution itself says, as that of categories, if a tenth of the distribution is no denser.
+# Where nearly all rows have the value that is expected of them, calibrated evidence is at most this multiple of what
+# the distribution itself says, as that of categories, if a tenth of the distribution is no denser.
 MAX_BY_RAW = 2.0
 ONE_OF_SEVERAL = float(np.log(10.0))
 

@@ -17,8 +17,8 @@ MAX_NEAR = 0.4
 MAX_POWER = 20.0
 # A value is gross if, among this many ordinary rows, one as far out has a probability of about e to the minus this.
 MARGIN = 4.0
-# A column ends where at least this share of its values is, more than at the next value inwards, and at most this share, or
-# one value, lies beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
+# A column ends where at least this share of its values is, more than at the next value inwards, and at most this share,
+# or one value, lies beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
 SHARE_AT_END, SHARE_BEYOND_END = 0.1, 0.0005
 MIN_ROWS_FOR_ENDS = 300
 

@@ -22,8 +22,8 @@ HUBER = 1.345
 N_ROUNDS = 8
 # A ridge penalty of one row: it determines the slopes where columns are copies of each other.
 RIDGE = 1.0
-# A category of this many rows that lie far from the trend, so that they count less than this share on average, has a level
-# of its own. Without a penalty as small as this, the few that they count would not determine it.
+# A category of this many rows that lie far from the trend, so that they count less than this share on average, has a
+# level of its own. Without a penalty as small as this, the few that they count would not determine it.
 MIN_FAR_ROWS, MAX_FAR_WEIGHT = 6, 0.5
 FAR_RIDGE = 1e-6
 # Standard deviations per median absolute deviation, at a normal distribution.

@@ -145,14 +145,15 @@ def _unpack_tails(part: Fields) -> ColumnTails:
     middle, low, high, low_power, high_power, start, least = _numbers(part, "tails", 7, 7).tolist()
     if min(low, high, low_power, high_power, start, least) < 0:
         raise DamagedError("tails is invalid")
-    lower, upper = part.get(
-        "ends",
-        lambda value: isinstance(value, list) and len(value) == 2 and all(end is None or is_finite(end) for end in value),
-    )
+    lower, upper = part.get("ends", _are_ends)
     ends = -np.inf if lower is None else float(lower), np.inf if upper is None else float(upper)
     if ends[0] > ends[1]:
         raise DamagedError("ends is invalid")
     return ColumnTails(middle, (low, high), (low_power, high_power), start, least, ends)
+
+
+def _are_ends(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(end is None or is_finite(end) for end in value)
 
 
 def _unpack_categories(stored: Any, codes: Floats, n_codes: int) -> Categories:

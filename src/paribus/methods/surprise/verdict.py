@@ -373,8 +373,10 @@ def _log_ratio(evidence: Evidence, rate: float) -> tuple[Floats, Floats]:
 
 
 def _weights(evidence: Floats, rate: float) -> tuple[Floats, Floats]:
-    """Of single values, [row][feature]: how much more likely each is if it is strange; and by row the logarithm of what
-    that was divided by. `_normalized` makes of them how probable it is of each value that it is the strange one.
+    """How much more likely each of some single values is if it is strange, divided by the highest of its row.
+
+    [row][feature], and by row the logarithm of that highest. `_normalized` makes of them how probable it is of each
+    value that it is the strange one.
     """
     exponents = np.where(np.isnan(evidence), -np.inf, (1.0 - rate) * evidence)
     highest = exponents.max(axis=1, initial=-np.inf)
