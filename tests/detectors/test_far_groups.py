@@ -108,6 +108,19 @@ def test_everything_else_holds_for_moved_limits(tmp_path: Path) -> None:
         assert again.anomaly_score(new).tolist() == expected.tolist()
 
 
+def test_values_beyond_the_end_of_a_column_are_no_errors_where_their_context_has_them() -> None:
+    """Tests that the negative amounts of refunds are ordinary, and that of a sale is on top."""
+    random = np.random.default_rng(0)
+    n, n_refunds = 20_000, 9
+    kind = np.array(["refund"] * n_refunds + ["sale"] * (n - n_refunds), dtype=object)
+    amount = np.where(random.random(n) < 0.3, 0.0, random.gamma(2.0, 20.0, n).round(2))
+    amount[:n_refunds] = -random.gamma(2.0, 20.0, n_refunds).round(2) - 1.0
+    amount[100] = -40.0
+    detector = ConditionalSurprise(["kind"], ["amount"], n_trees=8).fit({"kind": kind, "amount": amount})
+    assert (detector.labels_[:n_refunds] == -1).sum() <= 1
+    assert int(np.argmax(detector.anomaly_scores_)) == 100
+
+
 def test_a_rare_category_far_out_in_the_column_is_no_error() -> None:
     """Tests that rows of the farthest of many destinations are not flagged for their distance, and a wrong one is."""
     random = np.random.default_rng(0)

@@ -37,6 +37,19 @@ def test_gross_values_do_not_depend_on_units_and_grow_with_the_distance(
     assert (np.diff(found[3:7]) >= 0).all()
 
 
+@given(
+    counts=st.lists(st.sampled_from([0, 1, 4, 40, 400, 4000]), min_size=5, max_size=5),
+    values=st.lists(st.floats(-1e300, 1e300), min_size=5, max_size=5, unique=True),
+)
+def test_evidence_of_gross_values_is_finite(counts: list[int], values: list[float]) -> None:
+    """Tests columns of a few values, however often they repeat and however far they are apart."""
+    column = np.repeat(values, counts)
+    if len(column) > 1:
+        found = ColumnTails.of(column).evidence(np.array([*values, -1.5e300, 0.0, 1.5e300]))
+        assert np.isfinite(found).all()
+        assert (found >= 0).all()
+
+
 @pytest.mark.parametrize("degrees", [2, 3, 30])
 def test_columns_without_gross_values_hardly_have_any(degrees: int) -> None:
     """Tests that of heavy-tailed columns fewer than 1 in 10 has a value that is taken to be gross."""
@@ -63,8 +76,21 @@ def test_constant_and_nearly_constant_columns_have_tails() -> None:
         (np.append(np.random.default_rng(0).poisson(0.4, 2_000), [-1, -1]), [], [-1.0]),
         (np.random.default_rng(0).poisson(0.12, 2_000), [-1.0], [2.0]),
         (np.append(np.zeros(1_999), -1.0), [], [-1.0]),
+        (np.repeat([-1, 0, 1], [8, 19_984, 8]), [], [-1.0, 1.0]),
+        (np.repeat([0, 25], [4_900, 100]), [-25.0, 1e6], [0.0, 25.0]),
+        (np.append(np.random.default_rng(0).poisson(0.1, 9_996), np.full(4, 1e6)), [1e6, -1.0], [2.0, 3.0]),
     ],
-    ids=["counts", "a scale", "a limit", "counts of both signs", "rare counts", "exceptions on one side"],
+    ids=[
+        "counts",
+        "a scale",
+        "a limit",
+        "counts of both signs",
+        "rare counts",
+        "exceptions on one side",
+        "exceptions on both sides",
+        "a rare fee",
+        "gross counts",
+    ],
 )
 def test_values_beyond_the_end_of_a_column_are_gross(values: Any, gross: list[float], ordinary: list[float]) -> None:
     """Tests that an end is one where many values are and hardly any lie beyond, and on no other side."""
@@ -90,6 +116,22 @@ def test_an_impossible_count_is_on_top() -> None:
     new = table.iloc[:150].assign(cost_0=table["cost_0"][:150] + 0.01)
     assert int(np.argmax(again.anomaly_score(new))) == 100
     assert again.anomaly_score(new).tolist() == detector.anomaly_score(new).tolist()
+
+
+def test_a_value_beyond_the_end_of_a_nearly_constant_column_has_a_score() -> None:
+    """Tests a negative fee, new and fitted, where hardly any row has one and nobody's is negative."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"x": random.normal(size=2_000), "fee": 0.0, "y": random.normal(size=2_000)})
+    table.loc[:14, "fee"] = 25.0
+    new = table[1_000:1_010].assign(fee=[-25.0] + [0.0] * 9)
+    detector = ConditionalSurprise(["x"], ["fee", "y"], n_trees=8).fit(table)
+    scores = detector.anomaly_score(new)
+    assert np.isfinite(scores).all()
+    assert int(np.argmax(scores)) == 0
+    assert detector.predict(new).tolist() == [-1] + [1] * 9
+    table.loc[1_000, "fee"] = -25.0
+    again = ConditionalSurprise(["x"], ["fee", "y"], n_trees=8).fit(table)
+    assert int(np.argmax(again.anomaly_scores_)) == 1_000
 
 
 def test_a_gross_value_is_on_top_whatever_else_is_in_the_row() -> None:

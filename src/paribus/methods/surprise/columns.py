@@ -11,7 +11,7 @@ from paribus._common.arrays import Floats, Positions
 from paribus._common.statistics import column_ranges
 from paribus._core import RowIndex
 from paribus.methods.surprise.calibration import USUAL_EVIDENCE
-from paribus.methods.surprise.categories import Categories
+from paribus.methods.surprise.categories import CategoricalColumn, Categories
 from paribus.methods.surprise.cells import CellEvidence
 from paribus.methods.surprise.familiarity import Familiarity
 from paribus.methods.surprise.forests import time_blocks
@@ -25,6 +25,8 @@ from paribus.tables.encoded_table import EncodedTable
 # A value that is no less probable than those of a tenth of the ordinary rows of its context is no error, however rare
 # it is in the column.
 EXPLAINED = float(np.log(10.0))
+# Nor is a gross value where at least this share of the values in comparable contexts is gross on the same side.
+SHARE_IN_COMPANY = 0.5
 
 
 class TableColumns:
@@ -153,7 +155,7 @@ class TableColumns:
         The arrays become part of the result, without a copy. `spread` has evidence and surprises of categories that are
         spread evenly, by place; the second result are the cells with these, None if there are none.
         """
-        gross = self._gross(behavior, evidence)
+        gross = self._gross(asked, behavior, evidence)
         spread_cells = None
         if spread:
             its_evidence, its_surprises = evidence.copy(), surprises.copy()
@@ -162,21 +164,28 @@ class TableColumns:
             spread_cells = self._join(its_evidence, its_surprises, gross, asked.unfamiliar)
         return self._join(evidence, surprises, gross, asked.unfamiliar), spread_cells
 
-    def _gross(self, behavior: Floats, evidence: Floats) -> Floats:
+    def _gross(self, asked: Asked, behavior: Floats, evidence: Floats) -> Floats:
         """The evidence of values that are beyond anything that their columns have: [row][behavioral feature].
 
         Values that trees see as they are, because they have not been pulled in, are not gross where others in the same
         context are like them. `evidence` is that of all cells: [row][place].
         """
         found = np.zeros(behavior.shape)
-        for feature, summary in enumerate(self.summaries):
-            if isinstance(summary, Categories) or summary[0].is_constant:
+        for feature, (summary, column) in enumerate(zip(self.summaries, self.given_context, strict=True)):
+            if isinstance(summary, Categories) or isinstance(column, CategoricalColumn) or column.is_constant:
                 continue
             values, whole = behavior[:, feature], summary[0]
-            low = max(whole.limits[0], whole.tails.ends[0])
-            high = min(whole.limits[1], whole.tails.ends[1])
-            is_explained = (low <= values) & (values <= high) & (evidence[:, feature] <= EXPLAINED)
-            found[:, feature] = np.where(is_explained, 0.0, whole.tails.evidence(values))
+            found[:, feature] = whole.tails.evidence(values)
+            is_seen = (whole.limits[0] <= values) & (values <= whole.limits[1])
+            (rows,) = np.nonzero(is_seen & (found[:, feature] > 0))
+            if rows.size:
+                atoms = column.atoms(asked.take(rows))
+                is_like_it = (whole.tails.evidence(atoms) > 0) & (
+                    (atoms > whole.tails.middle) == (values[rows, None] > whole.tails.middle)
+                )
+                # The density beyond an end is that of the values before it.
+                is_common = (evidence[rows, feature] <= EXPLAINED) & ~whole.tails.is_beyond_end(values[rows])
+                found[rows[is_common | (is_like_it.mean(axis=1) >= SHARE_IN_COMPANY)], feature] = 0.0
         return found
 
     def _join(

@@ -484,6 +484,10 @@ class ConditionalColumn:
         below, up_to = self._reached(asked, values)
         return np.asarray(below + share * (up_to - below))
 
+    def atoms(self, asked: Asked) -> Floats:
+        """[row][atom]: values that represent those in the leaves of each row. The column must not be constant."""
+        return self._views[0].atoms(asked)
+
     @property
     def forests(self) -> list[Forest]:
         """The forests; none for a constant column."""

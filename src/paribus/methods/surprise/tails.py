@@ -5,22 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from paribus._common.arrays import Floats
+
+Flags = npt.NDArray[np.bool_]
 
 # The tail begins where this share of the values lies farther out, or this many values in a short column, and its power
 # is measured from where ten times as many do.
 FAR, MIN_FAR_ROWS = 0.005, 4
 NEAR_BY_FAR = 10.0
 MAX_NEAR = 0.4
+# Values whose logarithms differ by less count as this far apart.
+MIN_REACH = 1e-9
 # The maximum power of a tail: a lighter tail is treated as this heavy.
 MAX_POWER = 20.0
 # A value is gross if, among this many ordinary rows, one as far out has a probability of about e to the minus this.
 MARGIN = 4.0
-# A column ends where at least this share of its values is, more than at the next value inwards, and at most this share,
-# or one value, lies beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
-SHARE_AT_END, SHARE_BEYOND_END = 0.1, 0.0005
+# A column ends where at least this share of its values is, at least as many as at the next value inwards, and hardly any
+# lie beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
+SHARE_AT_END = 0.1
 MIN_ROWS_FOR_ENDS = 300
+# How many are hardly any: this share of a column, or one value beyond an end, and three far out in a short column.
+HARDLY_ANY = 0.0005
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,8 @@ class ColumnTails:
     """The two tails of a column, modeled as power laws in the distance from its median.
 
     A power law is heavy: most columns have lighter tails. A value that is gross by this measure is gross by any, even
-    where its context allows nearly everything. More than `FAR` gross values on one side hide each other.
+    where its context allows nearly everything. More than `FAR` gross values on one side hide each other, and more than
+    `HARDLY_ANY` (or three) where the tail begins at one value, as of counts.
     """
 
     middle: float
@@ -66,18 +74,23 @@ class ColumnTails:
             begin = max(float(one_side[min(int(far * n), n - 1)]), 0.0)
             earlier = max(float(one_side[min(int(near * n), n - 1)]), begin / NEAR_BY_FAR)
             power = np.log(near / far) / np.log(begin / earlier) / doubt if begin > earlier > 0 else MAX_POWER / doubt
-            last = float(one_side[min(MIN_FAR_ROWS, n) - 1])
+            last = float(one_side[min(max(MIN_FAR_ROWS, int(HARDLY_ANY * n)), n) - 1])
             if last > begin == earlier > 0:
                 # One value, as of counts, is both: what lies beyond it tells how the tail falls.
                 n_begin, n_last = (int((one_side >= each).sum()) for each in (begin, last))
-                power = np.log(n_begin / n_last) / np.log(last / begin) / (1.0 + 2.0 / np.sqrt(n_last))
-                begin = last * np.exp((start + np.log(n_last / n)) / power)
+                reach = max(np.log(last) - np.log(begin), MIN_REACH)
+                power = min(np.log(n_begin / n_last) / reach / (1.0 + 2.0 / np.sqrt(n_last)), MAX_POWER)
+                begin *= max(np.exp(reach + (start + np.log(n_last / n)) / power), 1.0)
             found.append((float(begin), float(min(power, MAX_POWER))))
         (low, low_power), (high, high_power) = found
         # A side without values is as wide as the other.
         distances = low or high, high or low
         ends = _lower_end(ascending), -_lower_end(-ascending[::-1])
         return cls(middle, distances, (low_power, high_power), start, float(np.log(n)) + MARGIN, ends)
+
+    def is_beyond_end(self, values: Floats) -> Flags:
+        """Whether values are beyond an end, however near it."""
+        return (values < self.ends[0]) | (values > self.ends[1])
 
     def evidence(self, values: Floats) -> Floats:
         """Minus the logarithm of the probability of values as far out; 0 for those that are not gross, or missing."""
@@ -86,10 +99,9 @@ class ColumnTails:
         begin = np.where(is_high, self.distances[1], self.distances[0])
         power = np.where(is_high, self.powers[1], self.powers[0])
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.start + power * np.log(away / begin)
-        is_beyond_end = (values < self.ends[0]) | (values > self.ends[1])
-        found = np.where(is_beyond_end, np.fmax(found, self.least), found)
-        return np.where(is_beyond_end | ((begin > 0) & (found > self.least)), found, 0.0)
+            found = self.start + power * (np.log(away) - np.log(begin))
+        found = np.where((begin > 0) & (found > self.least), found, 0.0)
+        return np.where(self.is_beyond_end(values), np.maximum(found, self.least), found)
 
 
 def _lower_end(ascending: Floats) -> float:
@@ -97,9 +109,9 @@ def _lower_end(ascending: Floats) -> float:
     n = len(ascending)
     if n < MIN_ROWS_FOR_ENDS:
         return -np.inf
-    end = ascending[max(1, int(SHARE_BEYOND_END * n))]
+    end = ascending[max(1, int(HARDLY_ANY * n))]
     first, last = (int(np.searchsorted(ascending, end, side)) for side in ("left", "right"))
-    if last == n:
+    if n - last <= max(FAR * n, MIN_FAR_ROWS):
         # One value and a few exceptions: nothing says on which side these should be.
         return -np.inf
     n_next = int(np.searchsorted(ascending, ascending[last], "right")) - last
