@@ -21,9 +21,9 @@ from paribus._core import FeatureTable, Samples
 from paribus.methods.density import ColumnSupport, Density, student
 from paribus.methods.surprise.smoothing import SURPRISE_WIDTH
 from paribus.methods.surprise.trend import fit_trend
+from paribus.methods.surprise.trend_target import TrendColumn, TrendTarget
 from paribus.methods.surprise.view_shares import fit_shares, mix
-from paribus.methods.surprise.views import Asked, ForestSettings, ForestView, TrendTarget, WholeColumn
-from paribus.methods.surprise.views import make_target as make_trend_target
+from paribus.methods.surprise.views import Asked, ForestSettings, ForestView, WholeColumn
 from tests.support.forests import make_target
 from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
@@ -379,7 +379,7 @@ def test_a_fitted_row_is_judged_as_if_the_trend_had_not_seen_it() -> None:
     residuals[leverage.rows] /= leverage.divisors
     table, features = np.column_stack([rows, target]), np.arange(2, dtype=np.uint16)
     everything = (-np.inf, np.inf)
-    distances = make_trend_target(table, 2, everything, features, TrendTarget(trend, leverage, everything))
+    distances = TrendTarget(trend, leverage).distances(TrendColumn(table, 2, everything, features))
     np.testing.assert_array_equal(distances.values(), residuals)
     view = ForestView(distances, features, has_trend=True)
     rows = table

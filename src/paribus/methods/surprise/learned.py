@@ -8,7 +8,7 @@ from paribus._common.arrays import Floats
 from paribus.methods.density import RangeMap
 from paribus.methods.surprise.calibration import CellCalibration, TailMap
 from paribus.methods.surprise.smoothing import ColumnSmoothing
-from paribus.methods.surprise.views import TrendTarget
+from paribus.methods.surprise.trend_target import TrendTarget
 
 
 @dataclass(frozen=True)

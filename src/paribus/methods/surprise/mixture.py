@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
-from paribus._common.statistics import reach
+from paribus._common.arrays import Floats, Positions
 from paribus._core import (
     FeatureKinds,
     FeatureTable,
@@ -35,12 +34,10 @@ from paribus.methods.surprise.calibration import (
     evidence_levels,
 )
 from paribus.methods.surprise.learned import Learned
-from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing, find_resolution
-from paribus.methods.surprise.trend import MAX_ROWS as MAX_TREND_ROWS
-from paribus.methods.surprise.trend import Leverage, fit_trend
+from paribus.methods.surprise.smoothing import ColumnSmoothing, choose_smoothing
+from paribus.methods.surprise.trend_target import NEGLIGIBLE, TrendColumn, TrendTarget
 from paribus.methods.surprise.view_shares import fit_shares, mix
 from paribus.methods.surprise.views import (
-    NEGLIGIBLE,
     Addition,
     Asked,
     Bytes,
@@ -50,9 +47,7 @@ from paribus.methods.surprise.views import (
     GrownView,
     Growth,
     Tick,
-    TrendTarget,
     WholeColumn,
-    make_target,
 )
 
 # The number of rows on which views are compared: more would not change the result.
@@ -61,9 +56,6 @@ MAX_ROWS_FOR_SHARES = 50_000
 MAX_ROWS_FOR_WIDTHS = 1_000
 MAX_ROWS_FOR_RANGES = 4_000
 MAX_ROWS_FOR_A_MEDIAN = 2_000
-# The maximum number of distinct values that are listed.
-MAX_LISTED_VALUES = 2_000
-MAX_DECIMALS = 6
 # The mean evidence of the fitted values is 1 where these are calibrated, and less where they repeat.
 MIN_USUAL = 0.05
 # Where nearly all rows have the value that is expected of them, calibrated evidence is at most this multiple of what
@@ -136,7 +128,7 @@ class ConditionalColumn:
         """
         if self.is_constant:
             return self._nothing_to_learn(growth.asked)
-        trend = self._fit_trend(growth.categorical)
+        trend = TrendTarget.fit(self._of_trend, growth.categorical)
         self._make_views(trend)
         n_steps = len(self._views) + 2
 
@@ -158,7 +150,7 @@ class ConditionalColumn:
 
     def grow_view(self, number: int, table: FeatureTable, growth: Growth) -> GrownView | None:
         """Grows the forest of one view, as `fit` does for all of them; None if the column has no such view."""
-        trend = None if number == 0 else self._fit_trend(growth.categorical)
+        trend = None if number == 0 else TrendTarget.fit(self._of_trend, growth.categorical)
         self._make_views(trend)
         if number == len(self._views):
             return None
@@ -267,7 +259,7 @@ class ConditionalColumn:
         if self.is_constant or learned.smoothing is None:
             raise ValueError("a column is constant, or was so far")
         known = addition.recent[~np.isnan(target[addition.recent])]
-        trend = None if learned.trend is None else self._moved(learned.trend, addition, known)
+        trend = None if learned.trend is None else learned.trend.moved(self._of_trend, addition.moved, known)
         self._make_views(trend)
         for view, older in zip(self._views, packed, strict=True):
             view.grow(table, addition.added, settings, seed, asked.n_threads, None)
@@ -276,16 +268,6 @@ class ConditionalColumn:
             view.measure(asked.take(known[:MAX_ROWS_FOR_A_MEDIAN]))
         evidence, surprises = self._learn(asked, target, known, learned.smoothing, trend, addition.n_pairs)
         return evidence[addition.recent], surprises[addition.recent], None
-
-    def _moved(self, trend: TrendTarget, addition: Addition, rows: Positions) -> TrendTarget:
-        """The same trend for a table with other row numbers; its limits are estimated from some of the rows."""
-        numbers = addition.moved[trend.leverage.rows]
-        kept = numbers >= 0
-        order = np.argsort(numbers[kept])
-        leverage = Leverage(numbers[kept][order].astype(np.uint32), trend.leverage.divisors[kept][order])
-        unlimited = TrendTarget(trend.trend, leverage, (-np.inf, np.inf))
-        distances = make_target(self._rows, self._column, self._whole.limits, self.features, unlimited).values()[rows]
-        return TrendTarget(trend.trend, leverage, reach(distances))
 
     def recall(self, learned: Learned, kinds: FeatureKinds, samples: Samples, packed: list[Bytes]) -> None:
         """Restores fitted parameters and forests."""
@@ -412,26 +394,15 @@ class ConditionalColumn:
         shares = self._learned.shares[1:] + NEGLIGIBLE
         return [(view.forest, float(share)) for view, share in zip(self._views, shares / shares.sum(), strict=True)]
 
-    def _fit_trend(self, categorical: npt.NDArray[np.uint8]) -> TrendTarget | None:
-        """The trend of the column; None if it follows the trend exactly, so that there are no distances to predict."""
-        target = self._target()
-        known = np.flatnonzero(~np.isnan(target))
-        near = np.clip(target, *self._whole.limits)
-        used = known[:MAX_TREND_ROWS]
-        line, leverage = fit_trend(self._rows[used][:, self.features], categorical[self.features], near[used])
-        leverage = Leverage(used[leverage.rows].astype(np.uint32), leverage.divisors)
-        unlimited = TrendTarget(line, leverage, (-np.inf, np.inf))
-        distances = make_target(self._rows, self._column, self._whole.limits, self.features, unlimited).values()[known]
-        if np.ptp(distances) <= max(NEGLIGIBLE * np.ptp(near[known]), SMALLEST_RANGE):
-            return None
-        return TrendTarget(line, leverage, reach(distances))
+    @property
+    def _of_trend(self) -> TrendColumn:
+        return TrendColumn(self._rows, self._column, self._whole.limits, self.features)
 
     def _make_views(self, trend: TrendTarget | None) -> None:
         limits = self._whole.limits
         self._views = [ForestView(Target(self._rows, self._column, *limits), self.features)]
         if trend is not None:
-            target = make_target(self._rows, self._column, limits, self.features, trend)
-            self._views.append(ForestView(target, self.features, has_trend=True))
+            self._views.append(ForestView(trend.distances(self._of_trend), self.features, has_trend=True))
 
     def _look(self, asked: Asked, values: Floats, leaves: FoundLeaves | None = None) -> tuple[Floats, Floats, Floats]:
         """Evidence before calibration, surprises, and the mean evidence around each row.
@@ -508,16 +479,3 @@ class ConditionalColumn:
             for at in (values - half, values + half)
         )
         return below, up_to
-
-
-def find_support(values: Floats) -> ColumnSupport:
-    """The values that a column can have: those that it has, if they repeat and are few; else its range and decimals."""
-    resolution = find_resolution(values)
-    lowest, highest = float(values.min()), float(values.max())
-    if resolution == 0.0:
-        return ColumnSupport(lowest, highest)
-    distinct = np.unique(values)
-    if len(distinct) <= MAX_LISTED_VALUES:
-        return ColumnSupport(lowest, highest, resolution, distinct)
-    decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
-    return ColumnSupport(lowest, highest, resolution, None, decimals)

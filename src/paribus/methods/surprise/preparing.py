@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from paribus._common.arrays import Floats
 from paribus.methods.surprise.categories import Categories
-from paribus.methods.surprise.mixture import find_support
 from paribus.methods.surprise.screening import choose_others
+from paribus.methods.surprise.smoothing import find_support
 from paribus.methods.surprise.state import Summary
 from paribus.methods.surprise.views import WholeColumn
 from paribus.tables.encoded_table import EncodedTable

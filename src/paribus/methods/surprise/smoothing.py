@@ -1,4 +1,7 @@
-"""The smoothing of a column's distributions: the scale and the width with the best out-of-sample likelihood."""
+"""The smoothing of a column's distributions: the scale and the width with the best out-of-sample likelihood.
+
+Both depend on the values that a column can have, which are found here, too.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import numpy as np
 
 from paribus._common.arrays import Floats
 from paribus._core import Smoothing
-from paribus.methods.density import ColumnShape, student
+from paribus.methods.density import ColumnShape, ColumnSupport, student
 
 # Kernel widths as shares of the mean absolute deviation of a row's distribution.
 WIDTHS = (0.12, 0.25, 0.45, 0.7)
@@ -31,6 +34,9 @@ ASINH_UNIT = 1.0 / 1.5
 LOG_UNIT = 0.05
 # A column with a larger share of negative values is not on a logarithmic scale; fewer of them may all be wrong.
 MAX_NEGATIVE = 0.005
+# The maximum number of distinct values that are listed.
+MAX_LISTED_VALUES = 2_000
+MAX_DECIMALS = 6
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,19 @@ def find_resolution(column: Floats) -> float:
         return 0.0
     gaps = np.diff(distinct)
     return float(np.median(gaps) if len(distinct) < 30 else np.quantile(gaps, 0.1))
+
+
+def find_support(values: Floats) -> ColumnSupport:
+    """The values that a column can have: those that it has, if they repeat and are few; else its range and decimals."""
+    resolution = find_resolution(values)
+    lowest, highest = float(values.min()), float(values.max())
+    if resolution == 0.0:
+        return ColumnSupport(lowest, highest)
+    distinct = np.unique(values)
+    if len(distinct) <= MAX_LISTED_VALUES:
+        return ColumnSupport(lowest, highest, resolution, distinct)
+    decimals = next((d for d in range(MAX_DECIMALS) if np.array_equal(np.round(distinct, d), distinct)), None)
+    return ColumnSupport(lowest, highest, resolution, None, decimals)
 
 
 def _shapes(column: Floats, resolution: float) -> list[ColumnShape]:

@@ -22,8 +22,8 @@ MIN_REACH = 1e-9
 MAX_POWER = 20.0
 # A value is gross if, among this many ordinary rows, one as far out has a probability of about e to the minus this.
 MARGIN = 4.0
-# A column ends where at least this share of its values is, at least as many as at the next value inwards, and hardly any
-# lie beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
+# A column ends where at least this share of its values is, at least as many as at the next value inwards, and hardly
+# any lie beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
 SHARE_AT_END = 0.1
 MIN_ROWS_FOR_ENDS = 300
 # How many are hardly any: this share of a column, or one value beyond an end, and three far out in a short column.

@@ -23,8 +23,9 @@ from paribus.methods.surprise.smoothing import ColumnSmoothing
 from paribus.methods.surprise.state import FOREST, Summary, SurpriseSettings, SurpriseState
 from paribus.methods.surprise.tails import ColumnTails
 from paribus.methods.surprise.trend import Leverage, LinearTrend
+from paribus.methods.surprise.trend_target import TrendTarget
 from paribus.methods.surprise.verdict import KINDS, ValueMap, Verdict
-from paribus.methods.surprise.views import MAX_COLUMN_ATOMS, Bytes, TrendTarget, WholeColumn
+from paribus.methods.surprise.views import MAX_COLUMN_ATOMS, Bytes, WholeColumn
 from paribus.tables.encoded_table import EncodedTable
 
 # The tolerance for shares, which sum to 1.

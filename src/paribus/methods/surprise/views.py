@@ -12,7 +12,7 @@ from paribus._common.arrays import SMALLEST_RANGE, Floats, Positions
 from paribus._common.statistics import mean_deviation, reach
 from paribus._core import FeatureKinds, FeatureTable, Forest, Samples, Target, column_surprises
 from paribus.methods.surprise.tails import ColumnTails
-from paribus.methods.surprise.trend import Leverage, LinearTrend
+from paribus.methods.surprise.trend_target import NEGLIGIBLE, TrendTarget
 
 Features = npt.NDArray[np.uint16]
 Bytes = npt.NDArray[np.uint8]
@@ -25,8 +25,6 @@ MIN_DEVIATION_SHARE = 0.5
 WIDTH_OF_WHOLE_COLUMN = 0.3 * np.sqrt(np.pi / 2.0)
 # The number of values that represent the whole column.
 MAX_COLUMN_ATOMS = 400
-# A deviation this much smaller than the target's is rounding error.
-NEGLIGIBLE = 1e-12
 # Equal rows are copies of each other if they are no more than this.
 MAX_COPIES = 10
 
@@ -164,16 +162,6 @@ class WholeColumn:
 
 
 @dataclass(frozen=True)
-class TrendTarget:
-    """What a forest around a trend predicts: the distances from the trend."""
-
-    trend: LinearTrend
-    leverage: Leverage
-    limits: tuple[float, float]
-    """Distances are clipped to this range."""
-
-
-@dataclass(frozen=True)
 class GrownView:
     """The forest of a view, grown by a task, and what else the view has."""
 
@@ -181,19 +169,6 @@ class GrownView:
     """The forest, as it is stored."""
     min_deviation: float = 0.0
     trend: TrendTarget | None = None
-
-
-def make_target(
-    rows: Floats, column: int, limits: tuple[float, float], features: Features, trend: TrendTarget
-) -> Target:
-    """The distances of a column from a trend, computed on demand."""
-    line = trend.trend
-    parts = [
-        (int(feature), line.lowest[place], line.highest[place], line.centers[place], line.slopes[place], amounts)
-        for place, (feature, amounts) in enumerate(zip(features, line.amounts, strict=True))
-    ]
-    seen, divisors = trend.leverage.rows, trend.leverage.divisors
-    return Target(rows, column, *limits, line.constant, parts, seen, divisors, *trend.limits)
 
 
 class ForestView:
