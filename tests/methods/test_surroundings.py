@@ -50,12 +50,44 @@ def test_evidence_of_gross_values_is_finite(counts: list[int], values: list[floa
         assert (found >= 0).all()
 
 
-@pytest.mark.parametrize("degrees", [2, 3, 30])
-def test_columns_without_gross_values_hardly_have_any(degrees: int) -> None:
-    """Tests that of heavy-tailed columns fewer than 1 in 10 has a value that is taken to be gross."""
-    random = np.random.default_rng(degrees)
-    columns = random.standard_t(degrees, size=(100, 2000))
-    assert sum(bool((ColumnTails.of(each).evidence(each) > 0).any()) for each in columns) < 10
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda random: random.standard_t(2, 2_000),
+        lambda random: random.standard_t(3, 2_000),
+        lambda random: random.normal(size=2_000),
+        lambda random: random.pareto(1.0, 2_000),
+        lambda random: random.lognormal(0.0, 2.0, 2_000),
+        lambda random: random.poisson(0.05, 2_000).astype(float),
+        lambda random: random.zipf(2.0, 2_000).astype(float),
+    ],
+    ids=["t with 2 degrees", "t with 3 degrees", "normal", "Pareto", "lognormal", "rare counts", "Zipf"],
+)
+def test_columns_without_gross_values_hardly_have_any(draw: Any) -> None:
+    """Tests that of columns of any kind fewer than 1 in 20 has a value that is taken to be gross."""
+    random = np.random.default_rng(0)
+    columns = [draw(random) for _ in range(100)]
+    assert sum(bool((ColumnTails.of(each).evidence(each) > 0).any()) for each in columns) < 5
+
+
+@pytest.mark.parametrize("n_placeholders", [1, 4, 9])
+@pytest.mark.parametrize(
+    "usual",
+    [
+        lambda random: random.lognormal(3.5, 1.2, 2_000),
+        lambda random: random.normal(20.0, 8.0, 2_000),
+        lambda random: np.where(random.random(2_000) < 0.03, 480.0, 360.0),
+        lambda random: random.choice([1.0, 2.0, 3.0], 2_000, p=[0.3, 0.6, 0.1]),
+        lambda random: random.poisson(0.1, 2_000).astype(float),
+    ],
+    ids=["skewed", "symmetric", "two values", "codes", "rare counts"],
+)
+def test_placeholders_are_gross_however_often_they_repeat(usual: Any, n_placeholders: int) -> None:
+    """Tests that values such as 999,999 do not take each other for a tail, and make no other value gross."""
+    column = usual(np.random.default_rng(0))
+    column[:n_placeholders] = 999_999.0
+    assert ((ColumnTails.of(column).evidence(column) > 0) == (column == 999_999.0)).all()
+    assert ((ColumnTails.of(-column).evidence(-column) > 0) == (column == 999_999.0)).all()
 
 
 def test_constant_and_nearly_constant_columns_have_tails() -> None:
@@ -132,6 +164,22 @@ def test_a_value_beyond_the_end_of_a_nearly_constant_column_has_a_score() -> Non
     table.loc[1_000, "fee"] = -25.0
     again = ConditionalSurprise(["x"], ["fee", "y"], n_trees=8).fit(table)
     assert int(np.argmax(again.anomaly_scores_)) == 1_000
+
+
+def test_rows_with_placeholders_are_on_top_and_flagged() -> None:
+    """Tests three placeholders that repeat in different columns, among rows that are strange in other ways."""
+    random = np.random.default_rng(0)
+    n = 2_000
+    income = random.lognormal(4.0, 0.5, n)
+    table = pd.DataFrame({"income": income, "assets": income * random.lognormal(0.0, 1.0, n)})
+    table["term"] = np.where(random.random(n) < 0.03, 480.0, 360.0)
+    table["ratio"] = 30.0 + 3.0 * random.standard_t(3, n)
+    table.loc[:8, "assets"] = 1_000_000.0
+    table.loc[9:12, "term"] = 999_999.0
+    table.loc[13:14, "ratio"] = -999.0
+    detector = ConditionalSurprise(["income"], n_trees=16).fit(table)
+    assert set(np.argsort(-detector.anomaly_scores_)[:15]) == set(range(15))
+    assert (detector.labels_[:15] == -1).all()
 
 
 def test_a_gross_value_is_on_top_whatever_else_is_in_the_row() -> None:

@@ -20,13 +20,19 @@ MAX_NEAR = 0.4
 MIN_REACH = 1e-9
 # The maximum power of a tail: a lighter tail is treated as this heavy.
 MAX_POWER = 20.0
+# That of a tail of which one value is known, such as the counts of 1 where hardly any is higher; but where Poisson's
+# distribution would have so many higher ones, the column ends there.
+UNKNOWN_POWER, MANY_EXPECTED = 3.0, 20.0
 # A value is gross if, among this many ordinary rows, one as far out has a probability of about e to the minus this.
 MARGIN = 4.0
+# So are the values beyond a gap that has a probability of about e to the minus MARGIN in the tail, and is this wide, as
+# the logarithm of the ratio of distances: a placeholder repeats.
+MIN_GAP = float(np.log(4.0))
 # A column ends where at least this share of its values is, at least as many as at the next value inwards, and hardly
 # any lie beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
 SHARE_AT_END = 0.1
 MIN_ROWS_FOR_ENDS = 300
-# How many are hardly any: this share of a column, or one value beyond an end, and three far out in a short column.
+# How many are hardly any: this share of a column, or one value beyond an end.
 HARDLY_ANY = 0.0005
 
 
@@ -35,8 +41,7 @@ class ColumnTails:
     """The two tails of a column, modeled as power laws in the distance from its median.
 
     A power law is heavy: most columns have lighter tails. A value that is gross by this measure is gross by any, even
-    where its context allows nearly everything. More than `FAR` gross values on one side hide each other, and more than
-    `HARDLY_ANY` (or three) where the tail begins at one value, as of counts.
+    where its context allows nearly everything. More than `FAR` gross values on one side hide each other.
     """
 
     middle: float
@@ -48,7 +53,7 @@ class ColumnTails:
     least: float
     """Evidence below this is ignored."""
     ends: tuple[float, float] = (-np.inf, np.inf)
-    """Where most values that are so far out lie. What is beyond is gross, however near: no count is -1."""
+    """What is beyond is gross, however near and however often it is there: a count of -1, or a placeholder."""
 
     @classmethod
     def of(cls, values: Floats) -> ColumnTails:
@@ -63,30 +68,17 @@ class ColumnTails:
         """
         ascending = np.sort(values)
         n = len(ascending)
-        far = min(max(FAR, MIN_FAR_ROWS / n), 0.5)
-        near = min(NEAR_BY_FAR * far, MAX_NEAR)
         middle = float(ascending[n // 2])
-        # Few values determine the weight of a tail: it is assumed to be heavier by two standard errors.
-        doubt = 1.0 + 2.0 / np.sqrt(max(far * n, 1.0))
-        start = float(-np.log(far))
-        found = []
-        for one_side in (middle - ascending, (ascending - middle)[::-1]):
-            begin = max(float(one_side[min(int(far * n), n - 1)]), 0.0)
-            earlier = max(float(one_side[min(int(near * n), n - 1)]), begin / NEAR_BY_FAR)
-            power = np.log(near / far) / np.log(begin / earlier) / doubt if begin > earlier > 0 else MAX_POWER / doubt
-            last = float(one_side[min(max(MIN_FAR_ROWS, int(HARDLY_ANY * n)), n) - 1])
-            if last > begin == earlier > 0:
-                # One value, as of counts, is both: what lies beyond it tells how the tail falls.
-                n_begin, n_last = (int((one_side >= each).sum()) for each in (begin, last))
-                reach = max(np.log(last) - np.log(begin), MIN_REACH)
-                power = min(np.log(n_begin / n_last) / reach / (1.0 + 2.0 / np.sqrt(n_last)), MAX_POWER)
-                begin *= max(np.exp(reach + (start + np.log(n_last / n)) / power), 1.0)
-            found.append((float(begin), float(min(power, MAX_POWER))))
-        (low, low_power), (high, high_power) = found
+        sides = [_Tail.of(middle - ascending), _Tail.of((ascending - middle)[::-1])]
+        low, high = (side.begin for side in sides)
         # A side without values is as wide as the other.
         distances = low or high, high or low
-        ends = _lower_end(ascending), -_lower_end(-ascending[::-1])
-        return cls(middle, distances, (low_power, high_power), start, float(np.log(n)) + MARGIN, ends)
+        ends = (
+            max(_lower_end(ascending), float(np.nextafter(middle - sides[0].beyond_gap(), np.inf))),
+            min(-_lower_end(-ascending[::-1]), float(np.nextafter(middle + sides[1].beyond_gap(), -np.inf))),
+        )
+        powers = sides[0].power, sides[1].power
+        return cls(middle, distances, powers, float(-np.log(_far(n))), float(np.log(n)) + MARGIN, ends)
 
     def is_beyond_end(self, values: Floats) -> Flags:
         """Whether values are beyond an end, however near it."""
@@ -102,6 +94,65 @@ class ColumnTails:
             found = self.start + power * (np.log(away) - np.log(begin))
         found = np.where((begin > 0) & (found > self.least), found, 0.0)
         return np.where(self.is_beyond_end(values), np.maximum(found, self.least), found)
+
+
+def _far(n: int) -> float:
+    """The share of n values that lie in a tail."""
+    return min(max(FAR, MIN_FAR_ROWS / n), 0.5)
+
+
+@dataclass(frozen=True)
+class _Tail:
+    """One side of a column: a power law."""
+
+    away: Floats
+    """The distances of all values from the median to this side, the farthest first."""
+    begin: float
+    """The distance at which the tail begins."""
+    power: float
+
+    @classmethod
+    def of(cls, away: Floats) -> _Tail:
+        n = len(away)
+        far = _far(n)
+        near = min(NEAR_BY_FAR * far, MAX_NEAR)
+        # Few values determine the weight of a tail: it is assumed to be heavier by two standard errors.
+        doubt = 1.0 + 2.0 / np.sqrt(max(far * n, 1.0))
+        begin, at_near = (max(float(away[min(int(share * n), n - 1)]), 0.0) for share in (far, near))
+        if begin == 0.0:
+            return cls(away, begin, MAX_POWER / doubt)
+        if (at_near or float(away[away > 0][-1])) < begin:
+            power = np.log(near / far) / np.log(begin / max(at_near, begin / NEAR_BY_FAR)) / doubt
+            return cls(away, begin, float(min(power, MAX_POWER)))
+        # One value, as of counts, is both: what lies beyond it tells how the tail falls, unless it is far beyond.
+        n_begin = int((away >= begin).sum())
+        last = float(away[min(max(MIN_FAR_ROWS, int(HARDLY_ANY * n)), n) - 1])
+        if not begin < last <= NEAR_BY_FAR * begin:
+            ends_there = n_begin * n_begin / n / 2.0 >= MANY_EXPECTED
+            return cls(away, begin, (MAX_POWER if ends_there else UNKNOWN_POWER) / doubt)
+        n_last = int((away >= last).sum())
+        reach = max(np.log(last) - np.log(begin), MIN_REACH)
+        power = float(min(np.log(n_begin / n_last) / reach / (1.0 + 2.0 / np.sqrt(n_last)), MAX_POWER))
+        return cls(away, begin * float(max(np.exp(reach + np.log(n_last / n / far) / power), 1.0)), power)
+
+    def beyond_gap(self) -> float:
+        """The distance of the first value beyond a gap that the tail would not have; infinity if there is none.
+
+        Under a power law, the logarithm of the ratio of the k-th and the next farthest distance is exponential, with a
+        mean of 1 / (k power).
+
+        >>> waits = np.append(np.random.default_rng(0).exponential(size=2_000), np.full(5, 999.0))
+        >>> _Tail.of(np.sort(waits)[::-1]).beyond_gap()
+        999.0
+        """
+        n_far = int(_far(len(self.away)) * len(self.away))
+        if self.begin == 0.0:
+            return np.inf
+        distances = np.log(self.away[: n_far + 1])
+        gaps = distances[:-1] - distances[1:]
+        evidence = self.power * np.arange(1, n_far + 1) * gaps
+        (wide,) = np.nonzero((gaps > MIN_GAP) & (evidence > MARGIN + np.log(n_far)))
+        return float(self.away[wide[-1]]) if wide.size else np.inf
 
 
 def _lower_end(ascending: Floats) -> float:
