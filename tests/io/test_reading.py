@@ -247,6 +247,16 @@ def test_numbers_that_mark_missing_values(tmp_path: Path) -> None:
         read_bytes(tmp_path, lines, "t.jsonl", choose=strict)
 
 
+def test_numbers_that_mark_missing_values_may_be_spelled_in_any_way(tmp_path: Path) -> None:
+    """Tests decimals, thousands, currencies and decimal commas; and that text that only looks alike stays."""
+    missing = TextOptions(missing=frozenset({"-999", "1000000"}))
+    table = read_bytes(tmp_path, "a;b;c\n1.5;1,5;0999\n-999.0;-999,00;x\n-9.99e2;2,5;-999.0\n", text=missing)
+    assert plain(table) == {"a": [1.5, None, None], "b": [1.5, None, 2.5], "c": ["0999", "x", "-999.0"]}
+    prices = 'price,n\n"$3,000.50",1\n"$1,000,000",2\n$7,3\n'
+    table = read_bytes(tmp_path, prices, text=missing)
+    assert plain(table)["price"] == [3000.5, None, 7.0]
+
+
 def test_nested_values_are_an_error(tmp_path: Path) -> None:
     """Tests that a nested value is an error that names the line."""
     with pytest.raises(ValueError, match="line 2: column 'a' holds a dict, which is neither a number nor text"):

@@ -86,6 +86,8 @@ def in_shell_words(text: str) -> str:
     '--clip is -1: it must be a number from 1e-9 to 1e9, or none for no cap'
     >>> in_shell_words("the table has n_samples = 1; try a larger n_neighbors")
     'the table has 1 row(s); try a larger --n-neighbors'
+    >>> in_shell_words("if it stands for a missing value, replace -999 by NaN")
+    'if it stands for a missing value, add --missing -999'
     """
     from paribus.cli.options import parameters
 
@@ -96,6 +98,7 @@ def in_shell_words(text: str) -> str:
         if "_" in name:
             # Not where the name of a parameter is that of a column, which is quoted.
             text = re.sub(rf"(?<!['\w-])(--)?{name}(?!['\w])", f"--{name.replace('_', '-')}", text)
+    text = re.sub(r"\breplace (\S+) by NaN$", r"add --missing \1", text)
     return re.sub(r"\bn_samples = (\d+)", r"\1 row(s)", text)
 
 

@@ -17,6 +17,7 @@ from paribus._common.memory import check_fit
 from paribus.tables.column import Kind
 from paribus.tables.column_format import ColumnFormat, column_title
 from paribus.tables.encoding import BehaviorEncoding, ContextEncoding
+from paribus.tables.placeholders import find_placeholder
 from paribus.tables.roles import Roles, assign_roles
 from paribus.tables.row_hash import Hashes, canonical_order, hash_contents, hash_rows
 from paribus.tables.row_store import ColumnSummary, Rows
@@ -317,6 +318,7 @@ def encode_table(
     kept = find_varying(behavior)
     leaves_out = judges_categories and len(kept) > 0
     _warn_about_constants(behavior, names, behavior_encoding, is_left_out=leaves_out)
+    _warn_about_placeholders(table, roles, [*context.T, *behavior.T])
     if leaves_out:
         behavior = behavior[:, kept]
         positions = [roles.behavioral[place] for place in kept]
@@ -407,3 +409,17 @@ def _warn_about_constants(behavior: Floats, names: list[str], encoding: Behavior
         text = f"{value:g}" if codes is None else repr(list(codes)[int(value)])[:40]
         what = "it is left out" if is_left_out else "it scores 0"
         warnings.warn(f"behavioral column '{name}' is {text} in every row, so {what}", UserWarning, stacklevel=4)
+
+
+def _warn_about_placeholders(table: Table, roles: Roles, columns: list[Floats]) -> None:
+    for position, values in zip([*roles.contextual, *roles.behavioral], columns, strict=True):
+        is_numeric = table.kind(position) is Kind.NUMERIC and position not in roles.categorical
+        found = find_placeholder(values) if is_numeric else None
+        if found is not None:
+            value, n_rows = found
+            warnings.warn(
+                f"column {table.label(position)} is {value} in {n_rows:,} rows, and far from that in all others: if it "
+                f"stands for a missing value, replace {value} by NaN",
+                UserWarning,
+                stacklevel=4,
+            )

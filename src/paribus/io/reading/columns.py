@@ -97,8 +97,16 @@ class Cells:
             places: dict[Any, int] = {}
             self._codes = np.fromiter((places.setdefault(each, len(places)) for each in listed), np.int64, len(listed))
             listed = list(places)
-        absent = _absent(missing)
-        self.distinct = [_tidy(value, missing, absent) for value in listed]
+        self.absent = _absent(missing)
+        """The numbers that mark missing values."""
+        self.distinct = [_tidy(value, missing, self.absent) for value in listed]
+
+    def numbers(self, read: Callable[[Any], float | None]) -> npt.NDArray[np.float64]:
+        """The numbers that values are or spell, as a function reads them; NaN where one is missing."""
+        found = [math.nan if _is_blank(cell) else read(cell) for cell in self.distinct]
+        # Spelled in another way: -999.0 where -999 is missing.
+        found = [math.nan if value in self.absent else value for value in _all_found(found)]
+        return self.spread(np.array(found, dtype=np.float64))
 
     def check_lengths(self, raw: RawTable, limits: Limits) -> None:
         """Raises an error if a text is too long."""
@@ -290,17 +298,8 @@ def convert(raw: RawTable, name: str, cells: Cells, to: As) -> npt.NDArray[Any]:
         missing = np.datetime64("NaT", "us")
         found = [missing if _is_blank(cell) else timestamp(cell) for cell in distinct]
         return cells.spread(np.array(_all_found(found), dtype="datetime64[us]"))
-    if to in (As.NUMBERS, As.DECIMAL_COMMAS):
-        if to is As.DECIMAL_COMMAS:
-            distinct = [cell.replace(",", ".") if isinstance(cell, str) else cell for cell in distinct]
-        floats = [math.nan if _is_blank(cell) else number(cell) for cell in distinct]
-        return _usable(raw, name, cells.spread(np.array(_all_found(floats), dtype=np.float64)))
-    if to in (As.SIGNED, As.SIGNED_COMMAS, As.HOURS):
-        read: Callable[[Any], float | None] = hours
-        if to is not As.HOURS:
-            read = _signed_point if to is As.SIGNED else _signed_comma
-        floats = [math.nan if _is_blank(cell) else read(cell) for cell in distinct]
-        return _usable(raw, name, cells.spread(np.array(_all_found(floats), dtype=np.float64)))
+    if to in _NUMBERS:
+        return _usable(raw, name, cells.numbers(_NUMBERS[to]))
     if to in (As.DMY, As.MDY, As.YMD):
         order, missing = to.name.lower(), np.datetime64("NaT", "us")
         moments = [missing if _is_blank(cell) else ordered_date(cell, order) for cell in distinct]
@@ -405,12 +404,11 @@ def _boolean(cell: Any) -> bool | None:
 
 
 def _fits_decimal_comma(cell: Any) -> bool:
-    return (
-        isinstance(cell, str)
-        and "." not in cell
-        and cell.count(",") <= 1
-        and number(cell.replace(",", ".")) is not None
-    )
+    return isinstance(cell, str) and "." not in cell and cell.count(",") <= 1 and _number_with_comma(cell) is not None
+
+
+def _number_with_comma(cell: Any) -> float | None:
+    return number(cell.replace(",", ".") if isinstance(cell, str) else cell)
 
 
 def _signed(cell: Any, decimal: str) -> tuple[float, str] | None:
@@ -427,6 +425,15 @@ def _signed_point(cell: Any) -> float:
 
 def _signed_comma(cell: Any) -> float:
     return (_signed(cell, ",") or (math.nan, ""))[0]
+
+
+_NUMBERS: dict[As, Callable[[Any], float | None]] = {
+    As.NUMBERS: number,
+    As.DECIMAL_COMMAS: _number_with_comma,
+    As.SIGNED: _signed_point,
+    As.SIGNED_COMMAS: _signed_comma,
+    As.HOURS: hours,
+}
 
 
 _SPELLINGS: dict[As, Callable[[Any], bool]] = {
