@@ -140,9 +140,9 @@ def test_leaves_are_stored_once_and_completely() -> None:
 
 
 def test_the_memory_for_leaves_is_limited() -> None:
-    """Tests that 320 bytes a row are stored and no more, and that forests that do not keep their leaves have none."""
+    """Tests that 128 bytes a row are stored and no more, and that forests that do not keep their leaves have none."""
     columns, target = np.arange(20.0)[None], np.arange(20.0)
-    most, more = (grow_forest(columns, NUMBERS, target, ONE, 1, 3, n_pairs, 10, 0) for n_pairs in (80, 81))
+    most, more = (grow_forest(columns, NUMBERS, target, ONE, 1, 3, n_pairs, 10, 0) for n_pairs in (32, 33))
     assert FoundLeaves([most, most], 20).can_store()
     assert not FoundLeaves([most, more], 20).can_store()
     other = grow_forest(columns, NUMBERS, target, ONE, 1, 3, 1, 10, 0, keeps_leaves=False)

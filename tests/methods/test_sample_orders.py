@@ -66,12 +66,14 @@ def test_leaves_are_intervals_of_a_feature(n_rows: int, share_missing: float, n_
     forest = grow(column[None], random.normal(size=n_rows), sample, 3)
     rows = np.ascontiguousarray(column[:, None])
     known, in_sample = np.sort(column[~np.isnan(column)]), np.sort(column[sample])
-    # Those around powers of two, where ranks have another digit, and two of those without a value.
+    # Those around powers of two, where ranks have another digit, and some of those without a value.
     ranks = np.concatenate([np.arange(2**power - 20, 2**power + 20) for power in range(8, 17)])
-    asked = np.isin(column, known[ranks[ranks < len(known)]]) | (np.cumsum(np.isnan(column)) == 2)
+    asked = np.isin(column, known[ranks[ranks < len(known)]]) | (np.isnan(column) & (np.cumsum(np.isnan(column)) <= 20))
+    assert np.isnan(column[sample[asked[sample]]]).any() == (share_missing > 0)
     for row in sample[asked[sample]]:
         leaf = np.flatnonzero(forest.weights(rows[row], -1))
-        assert row in leaf
+        # All rows without a value are in one leaf, of which 256 stand for it.
+        assert row in leaf or np.isnan(column[[row, *leaf]]).sum() > 128
         values = column[leaf][~np.isnan(column[leaf])]
         if len(values) > 0:
             n_between = np.diff(np.searchsorted(in_sample, [values.min(), values.max()], "left"))[0]

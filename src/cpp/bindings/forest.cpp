@@ -12,6 +12,7 @@
 #include "surprise/class_shares.hpp"
 #include "surprise/distributions.hpp"
 #include "surprise/evidence.hpp"
+#include "surprise/found_leaves.hpp"
 
 namespace bindings {
 
@@ -52,7 +53,7 @@ Forest::Forest(const FeatureTable &table, const Samples &samples, const Target &
         const nb::gil_scoped_release released;
         const auto grown =
             std::make_shared<paribus::TableForest>(core, *samples_, *target.get(), parameters, seed, n_threads, tick);
-        bytes = grown->pack(parameters.features, keeps_leaves);
+        bytes = grown->pack(parameters.features, keeps_leaves && paribus::FoundLeaves::could_store(*samples_));
         hold(grown);
     }
     packed_ = nb::cast<Input<std::uint8_t, 1>>(nb::cast(as_array(std::move(bytes))));

@@ -17,7 +17,7 @@ namespace bindings {
 /// A packed forest; and its unpacked form, until that is released.
 class Forest {
 public:
-    /// @param keeps_leaves whether it keeps what `FoundLeaves` needs, until it is released
+    /// @param keeps_leaves whether it keeps what `FoundLeaves` needs, if that can store them, until it is released
     Forest(const FeatureTable &table, const Samples &samples, const Target &target,
            const Input<std::uint16_t, 1> &features, std::size_t max_features, std::size_t min_samples_leaf,
            std::uint64_t seed, std::size_t n_threads, const nb::object &progress, bool keeps_leaves);

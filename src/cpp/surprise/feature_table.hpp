@@ -34,7 +34,8 @@ public:
         /// By row: the place of the value among the distinct ones. Unspecified where it is missing; none for
         /// categories.
         std::vector<std::uint32_t> ranks;
-        std::size_t n_distinct;
+        /// Of numbers; 0 for categories.
+        std::size_t n_distinct = 0;
         /// By row. Those of numbers ascend with the value. The rarest categories share one if there are too many.
         std::vector<std::uint8_t> bins;
         /// By bin of numbers: its lowest and its highest value.

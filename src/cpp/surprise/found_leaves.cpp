@@ -37,24 +37,30 @@ std::vector<Stored> means_of_leaves(const TableForest &forest, std::size_t pair,
     return means;
 }
 
-bool can_tell_apart(const TableForest &forest) {
+bool knows_all_leaves(const TableForest &forest) {
     const std::vector<TableForest::LeafRows> &known = forest.leaf_rows();
     // The leaf of a tree without rows is not told from the one that begins in its place.
     const auto has_rows = [](const TableForest::LeafRows &tree) { return !tree.members.empty(); };
-    if (known.empty() || !std::all_of(known.begin(), known.end(), has_rows)) return false;
-    for (std::size_t pair = 0; pair < forest.n_pairs(); ++pair) {
-        if (n_members(forest, pair) > std::size_t{std::numeric_limits<Stored>::max()} + 1) return false;
-    }
-    return true;
+    return !known.empty() && std::all_of(known.begin(), known.end(), has_rows);
 }
 
+std::size_t bytes_per_row(const TreeSamples &samples) { return samples.n_pairs() * sizeof(Stored); }
+
 }  // namespace
+
+bool FoundLeaves::could_store(const TreeSamples &samples) {
+    for (std::size_t pair = 0; pair < samples.n_pairs(); ++pair) {
+        const std::size_t n_in_pair = samples.sample(2 * pair).size() + samples.sample(2 * pair + 1).size();
+        if (n_in_pair > std::size_t{std::numeric_limits<Stored>::max()} + 1) return false;
+    }
+    return bytes_per_row(samples) <= max_bytes_per_row;
+}
 
 bool FoundLeaves::can_store(const std::vector<std::shared_ptr<const TableForest>> &forests) {
     std::size_t n_bytes = 0;
     for (const auto &forest : forests) {
-        if (!forest || !can_tell_apart(*forest)) return false;
-        n_bytes += forest->n_pairs() * sizeof(Stored);
+        if (!forest || !could_store(forest->samples()) || !knows_all_leaves(*forest)) return false;
+        n_bytes += bytes_per_row(forest->samples());
     }
     return !forests.empty() && n_bytes <= max_bytes_per_row;
 }

@@ -13,11 +13,16 @@ namespace paribus {
 /// averaged over the leaves of each row without sending it down all trees again.
 class FoundLeaves {
 public:
-    /// What may be stored of each row, in bytes: the memory of a fit is estimated with it.
-    static constexpr std::size_t max_bytes_per_row = 320;
+    /// What may be stored of each row, in bytes: as much as the default number of trees needs. The estimate of the
+    /// memory of a fit includes no more.
+    static constexpr std::size_t max_bytes_per_row = 128;
 
-    /// Whether those of forests, by view, can be stored: forests that were grown for it, whose trees all have rows,
-    /// with no more rows in a pair of trees than 16 bits can tell apart, and not too many trees.
+    /// Whether those of a forest that is grown on samples could be stored: with no more rows in a pair of trees than 16
+    /// bits can tell apart, and not too many trees.
+    static bool could_store(const TreeSamples &samples);
+
+    /// Whether those of forests, by view, can be stored: forests that were grown for it, whose trees all have rows, and
+    /// not too many trees in all.
     static bool can_store(const std::vector<std::shared_ptr<const TableForest>> &forests);
 
     /// @param forests of which `can_store` is true, over the same table

@@ -224,7 +224,7 @@ void TreePair::find_all(const RowPlanes &planes, const std::vector<float> &arran
     const std::size_t numbers_begin = planes.numbers_begin(), size = planes.size();
     constexpr std::size_t nodes_per_line = 64 / sizeof(Node);
     const std::size_t n_ahead = next == nullptr || n_rows < min_rows_to_fetch_next ? 0 : next->nodes_.size();
-    const std::size_t ahead_at_a_time = (n_ahead * side_by_side + n_rows - 1) / n_rows;
+    const std::size_t ahead_at_a_time = n_ahead == 0 ? 0 : (n_ahead * side_by_side + n_rows - 1) / n_rows;
     std::size_t ahead = 0;
     for (std::size_t begin = 0; begin < n_rows; begin += side_by_side) {
         for (const std::size_t end = std::min(ahead + ahead_at_a_time, n_ahead); ahead < end; ahead += nodes_per_line) {
