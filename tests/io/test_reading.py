@@ -255,6 +255,8 @@ def test_numbers_that_mark_missing_values_may_be_spelled_in_any_way(tmp_path: Pa
     prices = 'price,n\n"$3,000.50",1\n"$1,000,000",2\n$7,3\n'
     table = read_bytes(tmp_path, prices, text=missing)
     assert plain(table)["price"] == [3000.5, None, 7.0]
+    midnight = TextOptions(missing=frozenset({"0"}))
+    assert plain(read_bytes(tmp_path, "t,n\n00:00,0\n08:30,1\n", text=midnight)) == {"t": [0.0, 8.5], "n": [None, 1.0]}
 
 
 def test_nested_values_are_an_error(tmp_path: Path) -> None:

@@ -101,11 +101,14 @@ class Cells:
         """The numbers that mark missing values."""
         self.distinct = [_tidy(value, missing, self.absent) for value in listed]
 
-    def numbers(self, read: Callable[[Any], float | None]) -> npt.NDArray[np.float64]:
-        """The numbers that values are or spell, as a function reads them; NaN where one is missing."""
-        found = [math.nan if _is_blank(cell) else read(cell) for cell in self.distinct]
-        # Spelled in another way: -999.0 where -999 is missing.
-        found = [math.nan if value in self.absent else value for value in _all_found(found)]
+    def numbers(self, read: Callable[[Any], float | None], *, with_spellings: bool) -> npt.NDArray[np.float64]:
+        """The numbers that values are or spell, as a function reads them; NaN where one is missing.
+
+        With spellings, so are other ones of the same number: -999.0 where -999 is missing.
+        """
+        found = _all_found([math.nan if _is_blank(cell) else read(cell) for cell in self.distinct])
+        if with_spellings:
+            found = [math.nan if value in self.absent else value for value in found]
         return self.spread(np.array(found, dtype=np.float64))
 
     def check_lengths(self, raw: RawTable, limits: Limits) -> None:
@@ -299,7 +302,8 @@ def convert(raw: RawTable, name: str, cells: Cells, to: As) -> npt.NDArray[Any]:
         found = [missing if _is_blank(cell) else timestamp(cell) for cell in distinct]
         return cells.spread(np.array(_all_found(found), dtype="datetime64[us]"))
     if to in _NUMBERS:
-        return _usable(raw, name, cells.numbers(_NUMBERS[to]))
+        # Half an hour is no other spelling of 0.5.
+        return _usable(raw, name, cells.numbers(_NUMBERS[to], with_spellings=to is not As.HOURS))
     if to in (As.DMY, As.MDY, As.YMD):
         order, missing = to.name.lower(), np.datetime64("NaT", "us")
         moments = [missing if _is_blank(cell) else ordered_date(cell, order) for cell in distinct]
