@@ -23,9 +23,10 @@ N_ROUNDS = 8
 # A ridge penalty of one row: it determines the slopes where columns are copies of each other.
 RIDGE = 1.0
 # A category of this many rows that lie far from the trend, so that they count less than this share on average, has a
-# level of its own. Without a penalty as small as this, the few that they count would not determine it.
+# level of its own. With a larger penalty, the few that they count would not determine it; with a much smaller one, the
+# equations are nearly singular where two columns name the same category.
 MIN_FAR_ROWS, MAX_FAR_WEIGHT = 6, 0.5
-FAR_RIDGE = 1e-6
+FAR_RIDGE = 1e-3
 # Standard deviations per median absolute deviation, at a normal distribution.
 NORMAL_MAD = 1.4826
 # The maximum leverage that is corrected for.
