@@ -89,7 +89,8 @@ def test_a_placeholder_is_not_believed() -> None:
     table["amount"][rows] = 1.0 + 0.1 * np.random.default_rng(0).normal(size=len(rows))
     for site in ("site 3", "site 4"):
         table["amount"][np.flatnonzero(table["site"] == site)[:12]] = -9_999.0
-    detector = fit(table)
+    with pytest.warns(UserWarning, match="column 'amount' is -9999 in 24 rows"):
+        detector = fit(table)
     low, high = stated_range(detector, int(np.flatnonzero(table["site"] == "site 3")[0]))
     assert -100 < low < high < 100
 

@@ -415,7 +415,8 @@ def test_a_few_wrong_signs_do_not_choose_the_scale() -> None:
     wrong = random.choice(900, 3, replace=False)
     amount[wrong] = -999.0
     table = {"place": place, "amount": amount, "other": other}
-    detector = ConditionalSurprise(["place"], ["amount", "other"]).fit(table)
+    with pytest.warns(UserWarning, match="column 'amount' is -999 in 3 rows"):
+        detector = ConditionalSurprise(["place"], ["amount", "other"]).fit(table)
     assert set(np.argsort(-detector.anomaly_scores_)[:3].tolist()) == set(wrong.tolist())
 
 

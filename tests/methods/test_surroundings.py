@@ -60,8 +60,26 @@ def test_evidence_of_gross_values_is_finite(counts: list[int], values: list[floa
         lambda random: random.lognormal(0.0, 2.0, 2_000),
         lambda random: random.poisson(0.05, 2_000).astype(float),
         lambda random: random.zipf(2.0, 2_000).astype(float),
+        lambda random: random.choice([0.0, 5.0, 25.0], 12_000, p=[0.966, 0.03, 0.004]),
+        lambda random: random.choice([0.0, 1.0, 10.0, 100.0], 20_000, p=[0.75, 0.2, 0.045, 0.005]),
+        lambda random: random.choice([1.0, 2.0, 3.0, 10.0], 20_000, p=[0.45, 0.35, 0.197, 0.003]),
+        lambda random: random.choice([0.0, 25.0], 2_000, p=[0.997, 0.003]),
+        lambda random: random.normal(0.5, 0.6, 300).round(),
     ],
-    ids=["t with 2 degrees", "t with 3 degrees", "normal", "Pareto", "lognormal", "rare counts", "Zipf"],
+    ids=[
+        "t with 2 degrees",
+        "t with 3 degrees",
+        "normal",
+        "Pareto",
+        "lognormal",
+        "rare counts",
+        "Zipf",
+        "fees",
+        "denominations",
+        "grades",
+        "a rare fee",
+        "rounded",
+    ],
 )
 def test_columns_without_gross_values_hardly_have_any(draw: Any) -> None:
     """Tests that of columns of any kind fewer than 1 in 20 has a value that is taken to be gross."""
@@ -111,6 +129,8 @@ def test_constant_and_nearly_constant_columns_have_tails() -> None:
         (np.repeat([-1, 0, 1], [8, 19_984, 8]), [], [-1.0, 1.0]),
         (np.repeat([0, 25], [4_900, 100]), [-25.0, 1e6], [0.0, 25.0]),
         (np.append(np.random.default_rng(0).poisson(0.1, 9_996), np.full(4, 1e6)), [1e6, -1.0], [2.0, 3.0]),
+        (np.append(np.zeros(1_991), [25.0] * 8 + [1e6]), [1e6], [25.0, 20.0]),
+        (np.append(np.zeros(994), np.arange(1.0, 7.0)), [1e6, -1.0], [5.0, 6.0]),
     ],
     ids=[
         "counts",
@@ -122,6 +142,8 @@ def test_constant_and_nearly_constant_columns_have_tails() -> None:
         "exceptions on both sides",
         "a rare fee",
         "gross counts",
+        "beyond a few fees",
+        "beyond a few amounts",
     ],
 )
 def test_values_beyond_the_end_of_a_column_are_gross(values: Any, gross: list[float], ordinary: list[float]) -> None:
@@ -166,6 +188,64 @@ def test_a_value_beyond_the_end_of_a_nearly_constant_column_has_a_score() -> Non
     assert int(np.argmax(again.anomaly_scores_)) == 1_000
 
 
+@pytest.mark.parametrize("placeholder", [0.01, 0.57, 1.1, -99.9, 99.99, 12_345.67])
+@pytest.mark.parametrize("n_placeholders", [1, 8])
+def test_placeholders_are_gross_wherever_the_median_is(placeholder: float, n_placeholders: int) -> None:
+    """Tests those that are nearer to 0 than the median, and not exact in binary."""
+    middle = 1_293.09 if abs(placeholder) < 100.0 else 3.14
+    column = (middle + np.random.default_rng(0).normal(size=2_000) * (0.02 * middle)).round(2)
+    column[:n_placeholders] = placeholder
+    assert ((ColumnTails.of(column).evidence(column) > 0) == (column == placeholder)).all()
+    assert ((ColumnTails.of(-column).evidence(-column) > 0) == (column == placeholder)).all()
+
+
+@pytest.mark.parametrize("n", [5, 8, 15, 20, 30, 45, 60, 100])
+def test_short_clean_columns_have_no_gross_values(n: int) -> None:
+    """Tests columns in which a few values tell how the tail falls: hardly any have one, heavy tails or not."""
+    random = np.random.default_rng(0)
+    columns = [column for _ in range(200) for column in (random.normal(size=n), random.standard_t(2, n))]
+    assert sum(ColumnTails.of(column).evidence(column).any() for column in columns) <= 2
+
+
+def test_columns_without_an_end_have_none() -> None:
+    """Tests that ends are infinite, not huge."""
+    assert ColumnTails.of(np.random.default_rng(0).normal(size=2_000)).ends == (-np.inf, np.inf)
+
+
+@pytest.mark.parametrize("n_placeholders", [3, 11, 15, 40, 80])
+@pytest.mark.parametrize("n_beyond", [0, 1])
+def test_a_placeholder_is_flagged_however_often_it_is_there(n_placeholders: int, n_beyond: int) -> None:
+    """Tests up to one in twenty-five, of 2,000 rows, also where another wrong value lies beyond it."""
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"x": random.normal(size=2_000), "y": random.standard_t(4, 2_000), "z": random.gamma(2.0, size=2_000)}
+    )
+    n_wrong = n_placeholders + n_beyond
+    table.loc[: n_wrong - 1, "y"] = -98.0
+    table.loc[: n_beyond - 1, "y"] = -300.0
+    detector = ConditionalSurprise(["x"], n_trees=16).fit(table)
+    assert set(np.argsort(-detector.anomaly_scores_)[:n_wrong]) == set(range(n_wrong))
+    assert (detector.labels_[:n_wrong] == -1).all()
+    assert (detector.labels_[n_wrong:] == -1).sum() < 6
+
+
+@pytest.mark.parametrize("share", [0.003, 0.01, 0.03, 0.1])
+def test_a_far_value_that_its_context_determines_is_ordinary(share: float) -> None:
+    """Tests an expensive product, which always has the same price, and one row of another with that price."""
+    random = np.random.default_rng(0)
+    n = 6_000
+    product = np.where(random.random(n) < share, "A", random.choice(["B", "C", "D"], n))
+    price = random.uniform(0.0, 40.0, n) + np.array([{"A": 0, "B": 20, "C": 30, "D": 60}[each] for each in product])
+    is_expensive = product == "A"
+    price[is_expensive] = 2_345.6
+    wrong = int(np.flatnonzero(product == "B")[0])
+    price[wrong] = 2_345.6
+    table = pd.DataFrame({"product": product, "price": price, "count": random.poisson(3, n)})
+    detector = ConditionalSurprise(["product"], n_trees=16).fit(table)
+    assert int(np.argmax(detector.anomaly_scores_)) == wrong
+    assert (detector.labels_[is_expensive] == -1).sum() <= 2
+
+
 def test_rows_with_placeholders_are_on_top_and_flagged() -> None:
     """Tests three placeholders that repeat in different columns, among rows that are strange in other ways."""
     random = np.random.default_rng(0)
@@ -177,9 +257,28 @@ def test_rows_with_placeholders_are_on_top_and_flagged() -> None:
     table.loc[:8, "assets"] = 1_000_000.0
     table.loc[9:12, "term"] = 999_999.0
     table.loc[13:14, "ratio"] = -999.0
-    detector = ConditionalSurprise(["income"], n_trees=16).fit(table)
+    with pytest.warns(UserWarning, match="if it stands for a missing value"):
+        detector = ConditionalSurprise(["income"], n_trees=16).fit(table)
     assert set(np.argsort(-detector.anomaly_scores_)[:15]) == set(range(15))
     assert (detector.labels_[:15] == -1).all()
+
+
+@pytest.mark.parametrize("n", [100, 200, 400])
+def test_a_unit_mistake_in_a_short_table_is_flagged(n: int) -> None:
+    """Tests a value in thousandths, new and fitted, where too few rows tell how strange a row of ten columns may be."""
+    random = np.random.default_rng(0)
+    kind = random.integers(0, 3, n)
+    table = pd.DataFrame({"kind": kind, **{f"v{k}": 70.0 + kind + random.standard_t(3, n) for k in range(8)}})
+    table["rare"] = np.where(random.random(n) < 0.2, random.exponential(size=n), 0.0)
+    new = table[:50].copy()
+    new["v3"] *= np.where(np.arange(50) == 7, 1_000.0, 1.0)
+    detector = ConditionalSurprise(["kind"], n_trees=16).fit(table)
+    assert np.flatnonzero(detector.predict(new) == -1).tolist() == [7]
+    table.loc[7, "v3"] *= 1_000.0
+    detector = ConditionalSurprise(["kind"], n_trees=16).fit(table)
+    assert int(np.argmax(detector.anomaly_scores_)) == 7
+    assert detector.labels_[7] == -1
+    assert detector.partial_scores_.loc[7].sum() == pytest.approx(detector.anomaly_scores_[7], rel=1e-6)
 
 
 def test_a_gross_value_is_on_top_whatever_else_is_in_the_row() -> None:

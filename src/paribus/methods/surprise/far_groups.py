@@ -13,6 +13,7 @@ from paribus.methods.surprise.categories import Categories
 from paribus.methods.surprise.forests import SampleDraws
 from paribus.methods.surprise.state import Summary, SurpriseSettings
 from paribus.methods.surprise.views import Asked, Features, ForestSettings, ForestView
+from paribus.tables.placeholders import is_all_nines
 
 # A forest that only tells far values from others needs few trees.
 N_PAIRS = 16
@@ -22,8 +23,9 @@ MAX_FAR = 2_000
 MIN_ROWS = 6
 # The share of the rows in comparable contexts that must be far out, too.
 MIN_SHARE = 0.5
-# A group is one of different values: a single one that repeats is a placeholder.
-MIN_DISTINCT_SHARE = 0.5
+# Values that repeat are a placeholder, unless nearly all rows in comparable contexts are as far out: the context then
+# determines them, as a product its price. A sensor that was off for a year is no reason to believe 9999, though.
+MIN_DISTINCT_SHARE, MIN_SHARE_OF_REPEATED = 0.5, 0.9
 # Explained values beyond their quartiles by more than this many interquartile ranges are pulled in as before.
 MAX_BEYOND = 3.0
 # Groups may lie at several distances.
@@ -72,7 +74,7 @@ class FarGroups:
                 break
             far = evenly(np.flatnonzero(is_far), MAX_FAR)
             shares = self._shares(np.where(np.isnan(target), np.nan, is_far), far, features)
-            wider = _fence(target[far[shares >= MIN_SHARE]])
+            wider = _fence(target[far], shares)
             if not wider > limit:
                 break
             limit = wider
@@ -88,13 +90,22 @@ class FarGroups:
         return np.asarray(view.atoms(self.asked.take(rows)).mean(axis=1))
 
 
-def _fence(values: Floats) -> float:
+def _fence(values: Floats, shares: Floats) -> float:
     """How far out explained values are believed; minus infinity if they are too few, or a placeholder.
 
-    >>> _fence(np.arange(20.0)), _fence(np.append(np.arange(20.0), 1e6)), _fence(np.full(20, 999.0))
-    (19.0, 45.0, -inf)
+    `shares` says how many rows in contexts like that of each value are far out.
+
+    >>> likely, sure = np.full(20, 0.6), np.ones(20)
+    >>> _fence(np.arange(20.0), likely), _fence(np.append(np.arange(19.0), 1e6), likely)
+    (19.0, 42.75)
+    >>> [_fence(np.full(20, price), its) for price, its in [(400.0, likely), (400.0, sure), (999.0, sure)]]
+    [-inf, 400.0, -inf]
     """
-    if len(values) < MIN_ROWS or len(np.unique(values)) < MIN_DISTINCT_SHARE * len(values):
+    explained = values[shares >= MIN_SHARE]
+    if len(np.unique(explained)) < MIN_DISTINCT_SHARE * len(explained):
+        explained = values[shares >= MIN_SHARE_OF_REPEATED]
+        explained = explained[[not is_all_nines(value) for value in explained.tolist()]]
+    if len(explained) < MIN_ROWS:
         return -np.inf
-    lower, upper = np.percentile(values, [25.0, 75.0])
-    return float(min(values.max(), upper + MAX_BEYOND * (upper - lower)))
+    lower, upper = np.percentile(explained, [25.0, 75.0])
+    return float(min(explained.max(), upper + MAX_BEYOND * (upper - lower)))

@@ -93,11 +93,16 @@ def _pack_summary(whole: WholeColumn, support: ColumnSupport) -> dict[str, Any]:
             whole.tails.start,
             whole.tails.least,
         ],
-        "ends": [end if math.isfinite(end) else None for end in whole.tails.ends],
+        "ends": _pack_bounds(whole.tails.ends),
+        "placeholders": _pack_bounds(whole.tails.placeholders),
         "support": [support.lowest, support.highest, support.resolution],
         "listed": support.values is not None,
         "decimals": support.decimals,
     }
+
+
+def _pack_bounds(bounds: tuple[float, float]) -> list[float | None]:
+    return [bound if math.isfinite(bound) else None for bound in bounds]
 
 
 def _plain_number(value: Any) -> Any:

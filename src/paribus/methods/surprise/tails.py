@@ -11,23 +11,25 @@ from paribus._common.arrays import Floats
 
 Flags = npt.NDArray[np.bool_]
 
-# The tail begins where this share of the values lies farther out, or this many values in a short column, and its power
-# is measured from where ten times as many do.
-FAR, MIN_FAR_ROWS = 0.005, 4
-NEAR_BY_FAR = 10.0
-MAX_NEAR = 0.4
+# The tail begins where this share of the values lies farther out, or this many values in a short column, but no more
+# than this share. Its power is measured from where ten times as many do; in a short column, from where a quarter does,
+# or three times as many.
+FAR, MIN_FAR_ROWS, MAX_FAR = 0.005, 4, 0.125
+NEAR_BY_FAR, MIN_NEAR_BY_FAR = 10.0, 3.0
+MAX_NEAR = 0.25
 # Values whose logarithms differ by less count as this far apart.
 MIN_REACH = 1e-9
 # The maximum power of a tail: a lighter tail is treated as this heavy.
 MAX_POWER = 20.0
-# That of a tail of which one value is known, such as the counts of 1 where hardly any is higher; but where Poisson's
-# distribution would have so many higher ones, the column ends there.
-UNKNOWN_POWER, MANY_EXPECTED = 3.0, 20.0
+# That of a tail that too few values tell, such as the counts of 1 where few are higher; but where hardly any is, and
+# none is on the other side, and Poisson's distribution would have so many higher ones, the column ends there.
+UNKNOWN_POWER, MANY_EXPECTED = 2.0, 20.0
 # A value is gross if, among this many ordinary rows, one as far out has a probability of about e to the minus this.
 MARGIN = 4.0
-# So are the values beyond a gap that has a probability of about e to the minus MARGIN in the tail, and is this wide, as
-# the logarithm of the ratio of distances: a placeholder repeats.
-MIN_GAP = float(np.log(4.0))
+# So is one value that up to this share of the rows have, if it is so many times as far out as any of at least so many
+# others: a placeholder.
+MIN_PLACEHOLDERS, MAX_SHARE_OF_PLACEHOLDERS = 3, 0.04
+MIN_RATIO, MIN_OTHERS, MIN_ROWS_FOR_PLACEHOLDERS = 4.0, 10, 100
 # A column ends where at least this share of its values is, at least as many as at the next value inwards, and hardly
 # any lie beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
 SHARE_AT_END = 0.1
@@ -35,13 +37,16 @@ MIN_ROWS_FOR_ENDS = 300
 # How many are hardly any: this share of a column, or one value beyond an end.
 HARDLY_ANY = 0.0005
 
+UNLIMITED = (-np.inf, np.inf)
+
 
 @dataclass(frozen=True)
 class ColumnTails:
     """The two tails of a column, modeled as power laws in the distance from its median.
 
     A power law is heavy: most columns have lighter tails. A value that is gross by this measure is gross by any, even
-    where its context allows nearly everything. More than `FAR` gross values on one side hide each other.
+    where its context allows nearly everything. More than `FAR` gross values on one side hide each other, unless they
+    are one and the same.
     """
 
     middle: float
@@ -52,8 +57,10 @@ class ColumnTails:
     """The evidence where the tails begin: minus the logarithm of the share of values beyond."""
     least: float
     """Evidence below this is ignored."""
-    ends: tuple[float, float] = (-np.inf, np.inf)
-    """What is beyond is gross, however near and however often it is there: a count of -1, or a placeholder."""
+    ends: tuple[float, float] = UNLIMITED
+    """What is beyond is gross, however near and however often it is there: a count of -1."""
+    placeholders: tuple[float, float] = UNLIMITED
+    """These and what is beyond are gross, however often they are there."""
 
     @classmethod
     def of(cls, values: Floats) -> ColumnTails:
@@ -67,18 +74,25 @@ class ColumnTails:
         array([10.9,  0. ,  0. ])
         """
         ascending = np.sort(values)
+        # A placeholder says nothing about the values that are not missing.
+        n_low, n_high = _n_placeholders(ascending), _n_placeholders(-ascending[::-1])
+        placeholders = ascending[n_low - 1] if n_low else -np.inf, ascending[-n_high] if n_high else np.inf
+        ascending = ascending[n_low : len(ascending) - n_high]
         n = len(ascending)
         middle = float(ascending[n // 2])
         sides = [_Tail.of(middle - ascending), _Tail.of((ascending - middle)[::-1])]
+        # A side with hardly any values is as wide as the other, or as its own if that has hardly any, too.
         low, high = (side.begin for side in sides)
-        # A side without values is as wide as the other.
-        distances = low or high, high or low
-        ends = (
-            max(_lower_end(ascending), float(np.nextafter(middle - sides[0].beyond_gap(), np.inf))),
-            min(-_lower_end(-ascending[::-1]), float(np.nextafter(middle + sides[1].beyond_gap(), -np.inf))),
+        distances = low or high or sides[0].of_few, high or low or sides[1].of_few
+        return cls(
+            middle,
+            distances,
+            (sides[0].power, sides[1].power),
+            float(np.log(n / _n_far(n))),
+            float(np.log(n)) + MARGIN,
+            (_lower_end(ascending), -_lower_end(-ascending[::-1])),
+            (float(placeholders[0]), float(placeholders[1])),
         )
-        powers = sides[0].power, sides[1].power
-        return cls(middle, distances, powers, float(-np.log(_far(n))), float(np.log(n)) + MARGIN, ends)
 
     def is_beyond_end(self, values: Floats) -> Flags:
         """Whether values are beyond an end, however near it."""
@@ -93,66 +107,88 @@ class ColumnTails:
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.start + power * (np.log(away) - np.log(begin))
         found = np.where((begin > 0) & (found > self.least), found, 0.0)
-        return np.where(self.is_beyond_end(values), np.maximum(found, self.least), found)
+        is_gross = self.is_beyond_end(values) | (values <= self.placeholders[0]) | (values >= self.placeholders[1])
+        return np.where(is_gross, np.maximum(found, self.least), found)
 
 
-def _far(n: int) -> float:
-    """The share of n values that lie in a tail."""
-    return min(max(FAR, MIN_FAR_ROWS / n), 0.5)
+def _n_far(n: int) -> int:
+    """The number of n values that lie in a tail."""
+    return max(1, min(max(int(FAR * n), MIN_FAR_ROWS), int(MAX_FAR * n)))
+
+
+def _hardly_any(n: int) -> int:
+    """The number of n values that are hardly any."""
+    return max(1, int(HARDLY_ANY * n))
+
+
+def _n_placeholders(ascending: Floats) -> int:
+    """The number of lowest values up to a placeholder, with it; 0 if there is none.
+
+    >>> _n_placeholders(np.append(np.full(30, -98.0), np.linspace(-20, 20, 970)))
+    30
+    >>> _n_placeholders(np.append(np.full(30, -78.0), np.linspace(-20, 20, 970)))
+    0
+    """
+    n = len(ascending)
+    if n < MIN_ROWS_FOR_PLACEHOLDERS:
+        return 0
+    # Hardly any other values may be gross, too, below it or above.
+    n_left_out = _hardly_any(n)
+    first, last = (int(np.searchsorted(ascending, ascending[n_left_out], side)) for side in ("left", "right"))
+    if not MIN_PLACEHOLDERS <= last - first <= MAX_SHARE_OF_PLACEHOLDERS * n:
+        return 0
+    middle, others = ascending[n // 2], ascending[last + n_left_out : n - n_left_out]
+    reach = max(middle - others[0], others[-1] - middle)
+    is_alone = middle - ascending[first] >= MIN_RATIO * reach and (np.diff(others) > 0).sum() + 1 >= MIN_OTHERS
+    return last if is_alone else 0
 
 
 @dataclass(frozen=True)
 class _Tail:
     """One side of a column: a power law."""
 
-    away: Floats
-    """The distances of all values from the median to this side, the farthest first."""
     begin: float
-    """The distance at which the tail begins."""
+    """The distance at which the tail begins; 0 if no more values than that are on this side."""
     power: float
+    of_few: float = 0.0
+    """Where it may begin if there are no more."""
 
     @classmethod
     def of(cls, away: Floats) -> _Tail:
+        """From the distances of all values from the median to this side, the farthest first."""
         n = len(away)
-        far = _far(n)
-        near = min(NEAR_BY_FAR * far, MAX_NEAR)
+        n_far, n_positive = _n_far(n), int((away > 0).sum())
         # Few values determine the weight of a tail: it is assumed to be heavier by two standard errors.
-        doubt = 1.0 + 2.0 / np.sqrt(max(far * n, 1.0))
-        begin, at_near = (max(float(away[min(int(share * n), n - 1)]), 0.0) for share in (far, near))
-        if begin == 0.0:
-            return cls(away, begin, MAX_POWER / doubt)
-        if (at_near or float(away[away > 0][-1])) < begin:
-            power = np.log(near / far) / np.log(begin / max(at_near, begin / NEAR_BY_FAR)) / doubt
-            return cls(away, begin, float(min(power, MAX_POWER)))
-        # One value, as of counts, is both: what lies beyond it tells how the tail falls, unless it is far beyond.
+        doubt = 1.0 + 2.0 / float(np.sqrt(n_far))
+        unknown = UNKNOWN_POWER / doubt
+        if n_positive == 0:
+            # An end.
+            return cls(0.0, MAX_POWER / doubt)
+        of_few = float(away[min(n_far, n_positive // 4)])
+        if n_positive <= n_far:
+            return cls(0.0, unknown, of_few)
+        begin = float(away[n_far])
         n_begin = int((away >= begin).sum())
-        last = float(away[min(max(MIN_FAR_ROWS, int(HARDLY_ANY * n)), n) - 1])
+        n_near = int(np.clip(MAX_NEAR * n, MIN_NEAR_BY_FAR * n_far, NEAR_BY_FAR * n_far))
+        if n_near >= n_positive:
+            # Where fewer values are off the median, the power is measured from the middle of these.
+            n_near = n_positive // 2
+        if n_far < MIN_FAR_ROWS or n_near < MIN_NEAR_BY_FAR * n_far:
+            return cls(of_few, unknown)
+        if (at_near := max(float(away[n_near]), begin / NEAR_BY_FAR)) < begin:
+            return cls(begin, float(min(np.log(n_near / n_far) / np.log(begin / at_near) / doubt, MAX_POWER)))
+        # One value, as of counts, is both: what lies beyond it tells how the tail falls, unless it is far beyond.
+        n_last = max(MIN_FAR_ROWS, int(HARDLY_ANY * n))
+        last = float(away[min(n_last, n) - 1])
         if not begin < last <= NEAR_BY_FAR * begin:
-            ends_there = n_begin * n_begin / n / 2.0 >= MANY_EXPECTED
-            return cls(away, begin, (MAX_POWER if ends_there else UNKNOWN_POWER) / doubt)
+            is_end = int((away < 0).sum()) <= n_far and int((away > begin).sum()) <= _hardly_any(n)
+            ends_there = is_end and n_begin * n_begin / n / 2.0 >= MANY_EXPECTED
+            return cls(begin, MAX_POWER / doubt if ends_there else unknown)
         n_last = int((away >= last).sum())
         reach = max(np.log(last) - np.log(begin), MIN_REACH)
         power = float(min(np.log(n_begin / n_last) / reach / (1.0 + 2.0 / np.sqrt(n_last)), MAX_POWER))
-        return cls(away, begin * float(max(np.exp(reach + np.log(n_last / n / far) / power), 1.0)), power)
-
-    def beyond_gap(self) -> float:
-        """The distance of the first value beyond a gap that the tail would not have; infinity if there is none.
-
-        Under a power law, the logarithm of the ratio of the k-th and the next farthest distance is exponential, with a
-        mean of 1 / (k power).
-
-        >>> waits = np.append(np.random.default_rng(0).exponential(size=2_000), np.full(5, 999.0))
-        >>> _Tail.of(np.sort(waits)[::-1]).beyond_gap()
-        999.0
-        """
-        n_far = int(_far(len(self.away)) * len(self.away))
-        if self.begin == 0.0:
-            return np.inf
-        distances = np.log(self.away[: n_far + 1])
-        gaps = distances[:-1] - distances[1:]
-        evidence = self.power * np.arange(1, n_far + 1) * gaps
-        (wide,) = np.nonzero((gaps > MIN_GAP) & (evidence > MARGIN + np.log(n_far)))
-        return float(self.away[wide[-1]]) if wide.size else np.inf
+        # The law goes through the last value: the tail begins where it has `n_far` values beyond.
+        return cls(begin * float(max(np.exp(reach + np.log(n_last / n_far) / power), 1.0)), power)
 
 
 def _lower_end(ascending: Floats) -> float:
@@ -160,7 +196,7 @@ def _lower_end(ascending: Floats) -> float:
     n = len(ascending)
     if n < MIN_ROWS_FOR_ENDS:
         return -np.inf
-    end = ascending[max(1, int(HARDLY_ANY * n))]
+    end = ascending[_hardly_any(n)]
     first, last = (int(np.searchsorted(ascending, end, side)) for side in ("left", "right"))
     if n - last <= max(FAR * n, MIN_FAR_ROWS):
         # One value and a few exceptions: nothing says on which side these should be.

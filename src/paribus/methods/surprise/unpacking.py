@@ -146,15 +146,20 @@ def _unpack_tails(part: Fields) -> ColumnTails:
     middle, low, high, low_power, high_power, start, least = _numbers(part, "tails", 7, 7).tolist()
     if min(low, high, low_power, high_power, start, least) < 0:
         raise DamagedError("tails is invalid")
-    lower, upper = part.get("ends", _are_ends)
-    ends = -np.inf if lower is None else float(lower), np.inf if upper is None else float(upper)
-    if ends[0] > ends[1]:
-        raise DamagedError("ends is invalid")
-    return ColumnTails(middle, (low, high), (low_power, high_power), start, least, ends)
+    ends, placeholders = _unpack_bounds(part, "ends"), _unpack_bounds(part, "placeholders")
+    return ColumnTails(middle, (low, high), (low_power, high_power), start, least, ends, placeholders)
 
 
-def _are_ends(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(end is None or is_finite(end) for end in value)
+def _unpack_bounds(part: Fields, name: str) -> tuple[float, float]:
+    lower, upper = part.get(name, _are_bounds)
+    bounds = -np.inf if lower is None else float(lower), np.inf if upper is None else float(upper)
+    if bounds[0] > bounds[1]:
+        raise DamagedError(f"{name} is invalid")
+    return bounds
+
+
+def _are_bounds(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(bound is None or is_finite(bound) for bound in value)
 
 
 def _unpack_categories(stored: Any, codes: Floats, n_codes: int) -> Categories:

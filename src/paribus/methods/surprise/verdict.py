@@ -190,9 +190,11 @@ class Verdict:
 
     def _judge_block(self, cells: CellEvidence) -> Judgement:
         log_odds, beliefs, found = self._weigh(cells)
-        # A score is minus the decimal logarithm of the probability that an ordinary row is as strange.
+        # A score is minus the decimal logarithm of the probability that an ordinary row is as strange, or as gross in a
+        # value.
         strange = (np.nan_to_num(cells.given_context) + np.nan_to_num(cells.given_all) > 0).any(axis=1)
-        scores = np.where(strange, self.null(log_odds) / NATS_PER_DIGIT, 0.0)
+        of_rows = np.maximum(self.null(log_odds), _evidence_of_gross(cells))
+        scores = np.where(strange, of_rows / NATS_PER_DIGIT, 0.0)
         shares = np.zeros_like(cells.given_context)
         for kind, belief, evidence, rate in zip(self._kinds, beliefs, found, self.rates, strict=True):
             shares += belief[:, None] * _cell_shares(kind, cells, evidence, rate)
@@ -211,6 +213,14 @@ class Verdict:
         for ratio in ratios:
             odds += np.exp(ratio - highest)
         return highest + np.log(odds), np.exp(ratios - highest) / odds, found
+
+
+def _evidence_of_gross(cells: CellEvidence) -> Floats:
+    """What the most gross value of each row says by itself: a table may be too short to tell how strange its rows are.
+
+    Any of the features may have a gross value, at either end of its column.
+    """
+    return np.asarray(cells.gross.max(axis=1, initial=0.0) - np.log(2.0 * cells.gross.shape[1]))
 
 
 def _largest_tie(cells: CellEvidence) -> float:
