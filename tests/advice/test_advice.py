@@ -281,6 +281,7 @@ def test_names_say_what_numbers_do_not() -> None:
     rng = np.random.default_rng(0)
     table: dict[str, Any] = {name: rng.normal(size=N) for name in ("pickup_x", "pickup_y", "x", "y", "trip_distance")}
     table |= {"pid": rng.permutation(N) + 1, "hour": 24 * rng.random(N)}
+    table |= {"hr": rng.integers(0, 24, N), "mnth": rng.integers(1, 13, N), "rest_hr": rng.integers(48, 99, N)}
     table |= {
         "educ": rng.integers(0, 20, N),
         "tolls_amount": rng.choice([0.0, 5.33], N),
@@ -294,6 +295,9 @@ def test_names_say_what_numbers_do_not() -> None:
         "trip_distance": Nature.SIZE,
         "pid": Nature.ID,
         "hour": Nature.TIME_PART,
+        "hr": Nature.TIME_PART,
+        "mnth": Nature.TIME_PART,
+        "rest_hr": Nature.QUANTITY,
         "educ": Nature.PERSONAL,
         "tolls_amount": Nature.QUANTITY,
         "payment_type": Nature.FEW_NUMBERS,

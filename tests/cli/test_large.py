@@ -21,10 +21,14 @@ import pytest
 
 from paribus import ConditionalSurprise
 from paribus._common import atomic_files
+from paribus._common.memory import allowed_memory
+from paribus._core import Forest
 from paribus.cli import commands, fitting, large
 from paribus.io.reading import raw
 from paribus.output import results, streamed
+from tests.support.detectors import quick
 from tests.support.running import QUICK_OPTIONS, ROLES, invoke, run
+from tests.support.tables import BEHAVIOR, CONTEXT, mixed_table
 
 QUICK = QUICK_OPTIONS["surprise"]
 READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
@@ -55,6 +59,34 @@ def shuffled(days: Path, to: Path) -> Path:
 def expect_same_scores(found: pd.DataFrame, expected: pd.DataFrame) -> None:
     """The same bits in all columns; whole numbers of a text may be floats in Parquet."""
     pd.testing.assert_frame_equal(found, expected, check_exact=True, check_dtype=False)
+
+
+def test_memory_is_for_the_columns_with_a_role_and_the_rows_there_are() -> None:
+    """Tests that columns that are only carried along need no forests, and that few rows need little."""
+    assert large.sample_size(10**9, 2_000, 3, 200) >= 200
+    assert large.sample_size(10**9, 8) == large.sample_size(10**9, 8, 8)
+    with pytest.raises(ValueError, match="--memory is too small for 50 columns: it must be 1,8"):
+        large.sample_size(10**9, 50)
+
+
+def test_forests_are_kept_if_the_memory_allows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a scarce memory holds no unpacked forests from batch to batch, with the same scores."""
+    kept: list[bool] = []
+    keep = Forest.keep
+
+    def spy(forest: Forest, keeps: bool) -> None:
+        kept.append(keeps)
+        keep(forest, keeps)
+
+    monkeypatch.setattr(Forest, "keep", spy)
+    table = mixed_table(300)
+    detector = quick(ConditionalSurprise, CONTEXT, BEHAVIOR).fit(table)
+    for n_bytes, is_kept in ((1, False), (10**12, True), (None, True)):
+        kept.clear()
+        with allowed_memory(n_bytes), detector.view().keeping():
+            assert detector.anomaly_score(table).tolist() == detector.anomaly_scores_.tolist()
+        assert bool(kept) == is_kept
+        assert kept.count(True) == kept.count(False)
 
 
 def test_batches_give_what_a_table_in_memory_gives(days: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,16 @@ def test_a_column_must_hold_what_it_held_at_fit(make: DetectorClass, tmp_path: P
 
 
 @for_both
+def test_a_context_that_names_the_rows_is_a_warning(make: DetectorClass) -> None:
+    """Tests dates in text: a category each, so that nothing would be comparable, without a word."""
+    frame = mixed_table(60, missing=0.0).assign(
+        site=[f"2012/{1 + row // 28:02d}/{1 + row % 28:02d}" for row in range(60)]
+    )
+    with pytest.warns(UserWarning, match=r"'site' has 60 categories in 60 rows, .* convert it if it holds dates"):
+        quick(make, CONTEXT, BEHAVIOR).fit(frame)
+
+
+@for_both
 def test_a_context_without_values_is_a_warning(make: DetectorClass) -> None:
     """Tests that a contextual column without values is accepted, with a warning that names it."""
     frame = mixed_table(30, missing=0.0).assign(load=np.nan)

@@ -265,13 +265,41 @@ def test_degenerate_ranges_in_words() -> None:
     context = [CONTEXT_FEATURE]
     always = made_feature("x", 9.0, (5.0, 5.0), p_value=0.001, given_all=None, ends=(5.0, 5.0))
     assert ": all comparable rows have 5.0, and only about 1 in 1,000 is this far off" in statement(
-        Found([always], context, "value", 1e-4, True)
+        Found([always], context, "value", 1e-3, True)
     )
     mostly = made_feature("x", 9.0, (5.0, 5.0), p_value=0.001, given_all=None, ends=(4.0, 6.0))
     assert ": 90 % of comparable rows have exactly 5.0," in statement(Found([mostly], context, "value", 1e-4, True))
     nothing = made_feature("x", 9.0, (np.nan, np.nan), p_value=np.nan, given_all=None, ends=(np.nan, np.nan))
     assert statement(Found([nothing], context, "value", 1.0, False)) == (
         "x 9.0 where site is north: no comparable row has a value"
+    )
+
+
+def test_the_only_value_is_as_rare_as_its_row() -> None:
+    """Tests that one number is stated where there is one behavior, although the method has two."""
+    only = made_feature("age", 65.0, (20.0, 42.0), p_value=1 / 2_200, given_all=None, ends=(1.0, 74.0))
+    words = statement(Found([only], [CONTEXT_FEATURE], "value", 1 / 31_000, True))
+    assert words.endswith("comparable rows have 20.0 to 42.0 (90 %), and only about 1 in 31,000 is this far off")
+
+
+def test_missing_values_are_compared_with_rows_that_miss_the_same_others() -> None:
+    """Tests that a share is that of the rows it is about: those that have, or lack, what the row has or lacks."""
+    random = np.random.default_rng(0)
+    n = 2_000
+    table = pd.DataFrame({"year": random.integers(2000, 2010, n), "sales": random.normal(size=n)})
+    lacks_both = random.random(n) < 0.3
+    for name in ("listings", "inventory"):
+        table[name] = np.where(lacks_both, np.nan, random.normal(size=n))
+    strange = int(np.flatnonzero(~lacks_both)[0])
+    table.loc[strange, "inventory"] = np.nan
+    table.loc[np.flatnonzero(~lacks_both)[1:4], "inventory"] = np.nan
+    explanation = (
+        ConditionalSurprise(["year"], ["sales", "listings", "inventory"], n_trees=16).fit(table).explain(strange)
+    )
+    assert re.search(
+        r"inventory is missing where year is \d+: in (over 99.9|99.\d) % of comparable rows that have listings it is "
+        "present",
+        explanation.sentence,
     )
 
 

@@ -54,6 +54,20 @@ def test_a_number_that_becomes_text_is_an_error(tmp_path: Path, monkeypatch: pyt
             list(stream.batches())
 
 
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_other_values_in_as_many_rows_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Tests that scores of one version of a file are not written beside the values of another one."""
+    monkeypatch.setattr(raw, "BATCH_SIZE", 50)
+    paths = [table_of(tmp_path / f"{name}.csv", 200) for name in "tu"]
+    with ExitStack() as stack:
+        stream = open_stream(str(tmp_path if kind == "folder" else paths[0]), stack)
+        assert sum(len(batch["a"]) for batch in stream.batches()) == stream.n_rows
+        paths[0].write_text(paths[0].read_text().replace("100,2\n", "100,3\n"))
+        os.utime(paths[0], ns=(1, 1))
+        with pytest.raises(ValueError, match=r"^([^\n:]*/)?t.csv: it changed while it was read: read it again"):
+            list(stream.batches())
+
+
 def test_a_parquet_file_that_is_replaced_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a Parquet file that is cut or replaced between batches gives one sentence."""
     import pyarrow as pa

@@ -172,6 +172,28 @@ def test_a_folder_of_csv_files_has_one_type_per_column(tmp_path: Path) -> None:
     assert found == {"a": ["f", 1.0, 3.0], "b": ["O", "2", "x"]}
 
 
+def test_parquet_files_of_a_folder_have_one_type_per_column(tmp_path: Path) -> None:
+    """Tests that numbers in one file and words in another are an error, and no categories; numbers as text are fine."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    pq.write_table(pa.table({"y": [0.5, 1.5, 2.5, 3.5]}), folder / "1.parquet")
+    for values, is_fine, part in (
+        (["1", "2", "3", "4.25"], True, 2),
+        (["k0", "k1", "k2", "k3"], False, 2),
+        (["k"], False, 0),
+    ):
+        pq.write_table(pa.table({"y": values}), folder / f"{part}.parquet")
+        with ExitStack() as stack:
+            if is_fine:
+                columns = open_stream(str(folder), stack, lambda _: Wanted(strict=True)).read().columns
+                assert columns["y"].tolist() == [0.5, 1.5, 2.5, 3.5, 1.0, 2.0, 3.0, 4.25]
+                continue
+            with pytest.raises(
+                ValueError, match=r"^parts: column 'y' has numbers in one file and text that is no number"
+            ):
+                open_stream(str(folder), stack, lambda _: Wanted(strict=True))
+
+
 def test_files_of_a_folder_must_belong_together(tmp_path: Path) -> None:
     """Tests that other columns, and no files at all, are one sentence each."""
     with pytest.raises(ValueError, match="is a folder without files"):

@@ -130,6 +130,7 @@ def test_constant_and_nearly_constant_columns_have_tails() -> None:
         (np.repeat([0, 25], [4_900, 100]), [-25.0, 1e6], [0.0, 25.0]),
         (np.append(np.random.default_rng(0).poisson(0.1, 9_996), np.full(4, 1e6)), [1e6, -1.0], [2.0, 3.0]),
         (np.append(np.zeros(1_991), [25.0] * 8 + [1e6]), [1e6], [25.0, 20.0]),
+        (np.repeat([0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0], [1, 325, 497, 255, 550, 90, 10]), [0.0, -1.0], [1.0, 4.0]),
         (np.append(np.zeros(994), np.arange(1.0, 7.0)), [1e6, -1.0], [5.0, 6.0]),
     ],
     ids=[
@@ -143,6 +144,7 @@ def test_constant_and_nearly_constant_columns_have_tails() -> None:
         "a rare fee",
         "gross counts",
         "beyond a few fees",
+        "no bath",
         "beyond a few amounts",
     ],
 )

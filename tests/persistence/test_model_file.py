@@ -130,6 +130,18 @@ def test_big_endian_columns_are_stored_as_all_others(make: DetectorClass, tmp_pa
 
 
 @for_both
+def test_a_model_that_is_saved_again_is_the_same_file(make: DetectorClass, tmp_path: Path) -> None:
+    """Tests names of rows beyond the whole numbers that floats can hold: they must not become other rows' names."""
+    table = mixed_table(60, missing=0.0)
+    table.index = 2**53 + np.arange(60)
+    quick(make, CONTEXT, BEHAVIOR).fit(table).save(tmp_path / "1.paribus")
+    load(tmp_path / "1.paribus").save(tmp_path / "2.paribus")
+    again = load(tmp_path / "2.paribus")
+    assert sorted(int(str(each.row)) for each in again.explain_all(60)) == table.index.tolist()
+    assert (tmp_path / "2.paribus").read_bytes() == (tmp_path / "1.paribus").read_bytes()
+
+
+@for_both
 def test_only_a_fitted_detector_can_be_saved(make: DetectorClass, tmp_path: Path) -> None:
     """Tests that a detector that is not fitted, or a missing folder, is an error that leaves no file."""
     from sklearn.exceptions import NotFittedError

@@ -20,6 +20,7 @@ RANDOM = np.random.default_rng(0)
     ("values", "expected"),
     [
         (np.append(RANDOM.normal(20.0, 5.0, 300), [-999.0] * 30), (-999, 30)),
+        (np.append(RANDOM.normal(20.0, 5.0, 300), [-999.0] * 30 + [2_000.0]), (-999, 30)),
         (np.append(RANDOM.poisson(3.0, 300), [99.0] * 3), (99, 3)),
         (np.append(RANDOM.choice([4.0, 5.0], 300, p=[0.2, 0.8]), [99.0] * 20), (99, 20)),
         (np.append(RANDOM.exponential(2.0, 300), [-200.0] * 100), (-200, 100)),
@@ -37,6 +38,7 @@ RANDOM = np.random.default_rng(0)
     ],
     ids=[
         "nines below",
+        "nines beside another wrong number",
         "nines above",
         "nines beyond the most common",
         "the only negative one",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
 
 from paribus._common import control_groups
 
@@ -17,6 +20,48 @@ BYTES_PER_ROW = 280
 BYTES_PER_VALUE = 65
 BYTES_PER_COLUMN = 30 * 10**6
 BYTES_PER_ROW_IN_FORESTS = 2_000
+
+
+# The bytes that the user allowed; None if that was not said.
+_ALLOWED: ContextVar[int | None] = ContextVar("_ALLOWED", default=None)
+
+
+@contextmanager
+def allowed_memory(n_bytes: int | None) -> Iterator[None]:
+    """While it lasts, what is only kept to save time is kept as long as this many bytes are enough; None: always."""
+    token = _ALLOWED.set(n_bytes)
+    try:
+        yield
+    finally:
+        _ALLOWED.reset(token)
+
+
+def room() -> float:
+    """How many of the bytes that the user allowed are left.
+
+    >>> with allowed_memory(1000):
+    ...     room()
+    0.0
+    >>> room()
+    inf
+    """
+    allowed = _ALLOWED.get()
+    return float("inf") if allowed is None else max(0.0, float(allowed - _held()))
+
+
+def _held() -> int:
+    """The bytes that this process holds, without mapped files, which can be given back at any time."""
+    with suppress(OSError):
+        found = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
+        if found is not None:
+            return 1024 * int(found[1])
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return 0
+    # On systems without the above, the largest number so far: on macOS in bytes, elsewhere in kB.
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if os.uname().sysname == "Darwin" else 1024 * most
 
 
 def memory_limit() -> int | None:

@@ -27,8 +27,10 @@ MIN_ROWS = 10
 # Names that say what a column means, where its values cannot.
 _PARTS = {
     *("year", "yr", "month", "day", "hour", "minute", "second", "week", "weekday", "dow", "quarter", "season", "doy"),
-    *("yday", "julday"),
+    *("yday", "julday", "mnth", "mon", "wkday", "wday"),
 }
+# Hours have up to 25 values; a heart rate, which may be called hr, has others.
+_HOURS, MAX_HOUR = {"hour", "hr", "hh"}, 24
 _PLACES = {"lat", "latitude", "lon", "lng", "long", "longitude", "elevation", "altitude", "elev", "floor"}
 _PERSONAL = {"age", "education", "educ", "schooling", "experience", "exper", "tenure", "seniority"}
 _SIZES = {
@@ -155,7 +157,7 @@ def _of_numbers(name: str, known: Floats, n_distinct: int) -> tuple[Nature, str]
         steps = np.diff(known)
         if words & _IDS or (steps == steps[0]).all() or np.ptp(known) == len(known) - 1:
             return Nature.ID, "each row has its own whole number"
-    is_hour = "hour" in words and known.min() >= 0 and known.max() <= 24
+    is_hour = words & _HOURS and known.min() >= 0 and known.max() <= MAX_HOUR
     if is_hour or (words & _PARTS and n_distinct <= 366):
         return Nature.TIME_PART, f"{n_distinct} values, and its name is a part of a date or time"
     if words & _PLACES:

@@ -26,6 +26,13 @@ class ChosenColumns:
     behavioral: list[str] | None = None
     categorical: list[str] | None = None
 
+    def n_fitted(self, names: list[str]) -> int:
+        """How many of the columns that are read have a role."""
+        if self.behavioral is None:
+            # All but the one that names the rows.
+            return len(names) - (self.typed.id is not None)
+        return len({*(self.contextual or []), *self.behavioral})
+
     def choose(self, names: list[str]) -> Wanted:
         """Finds the columns, and returns which of them to read."""
         typed = self.typed

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paribus._common.memory import allowed_memory
 from paribus._common.text import counted, expected_text, listed, none_above, plain, score_text
 from paribus.cli.columns import check_look, find_column
 from paribus.cli.delivery import deliver, prepared
@@ -55,7 +56,7 @@ def detect(
             raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
         print_overview(_look_into(source, limit), "detect", source)
         return 0
-    with prepared(wanted, [source.file]) as known, ExitStack() as stack:
+    with prepared(wanted, [source.file]) as known, ExitStack() as stack, allowed_memory(limit):
         fitted = fit_table(source, roles, parameters, stack, wanted=wanted, known=known, memory=limit)
         detector = fitted.detector
         if fitted.stream is not None:
@@ -147,7 +148,7 @@ def fit(
         raise ValueError("choose the contextual columns with --context COLUMN,COLUMN")
     check_outputs([source.file] if known is None else [source.file, str(known)], {"--model": model})
     entries = () if known is None else read_known(known)
-    with ExitStack() as stack:
+    with ExitStack() as stack, allowed_memory(limit):
         fitted = fit_table(source, roles, parameters, stack, known=entries, memory=limit)
     _note_summary(fitted.detector, fitted.table, Summary.of(fitted.results()), fitted.seconds, is_fitted=True)
     fitted.detector.save(model, note=fitted.table.name)
@@ -157,7 +158,7 @@ def fit(
 def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs: int, memory: str | None) -> int:
     """Scores the rows of a table with a saved model. Returns the exit code."""
     limit = parse_memory(memory)
-    with prepared(wanted, [source.file, str(model)]) as known:
+    with prepared(wanted, [source.file, str(model)]) as known, allowed_memory(limit):
         detector = _load(model, n_jobs)
         if wanted.out is not None:
             check_format(wanted.out, detector.behavioral_features_, WriteOptions(table=wanted.out_table))

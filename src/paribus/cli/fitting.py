@@ -127,7 +127,7 @@ def _note_behavior(detector: ContextualDetector) -> None:
 
 def _sample(stream: TableStream, chosen: ChosenColumns, memory: int | None) -> tuple[ReadTable, TableStream | None]:
     """The rows to fit, and the stream if they are not all."""
-    n_rows = sample_size(memory, len(stream.names))
+    n_rows = sample_size(memory, len(stream.names), chosen.n_fitted(stream.names), stream.n_rows)
     check_rows_fit(stream.name, min(n_rows, stream.n_rows), len(stream.names))
     with loading():
         from paribus.tables.row_sample import sample_rows

@@ -15,7 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.atomic_files import errors_named
-from paribus._common.memory import BASE, BYTES_PER_COLUMN, BYTES_PER_ROW, BYTES_PER_VALUE, check_fit, memory_limit
+from paribus._common.memory import (
+    BASE,
+    BYTES_PER_COLUMN,
+    BYTES_PER_ROW,
+    BYTES_PER_ROW_IN_FORESTS,
+    BYTES_PER_VALUE,
+    check_fit,
+    memory_limit,
+)
 from paribus._common.progress import reporter
 from paribus._common.scratch import scratch_folder
 from paribus.cli.delivery_options import MIN_REPORTED_ROWS, Delivery
@@ -56,8 +64,10 @@ def parse_memory(text: str | None) -> int | None:
     return int(float(found[1]) * UNITS[found[2] or ""])
 
 
-def sample_size(memory: int | None, n_columns: int) -> int:
-    """The maximum number of rows of a fit with this many columns.
+def sample_size(memory: int | None, n_columns: int, n_fitted: int | None = None, n_there: int | None = None) -> int:
+    """The maximum number of rows of a fit to a table with this many columns.
+
+    `n_fitted` are those with a role, if not all, and `n_there` the rows of the table, if that is known.
 
     >>> sample_size(None, 10), sample_size(2 * 10**9, 10)
     (2097152, 1441792)
@@ -66,10 +76,13 @@ def sample_size(memory: int | None, n_columns: int) -> int:
 
     if memory is None:
         return MAX_SAMPLE
-    fixed, per_row = BASE + BYTES_PER_COLUMN * n_columns, BYTES_PER_ROW + BYTES_PER_VALUE * n_columns
+    n_least = MIN_SAMPLE if n_there is None else min(MIN_SAMPLE, n_there)
+    per_column = min(BYTES_PER_COLUMN, BYTES_PER_ROW_IN_FORESTS * (n_there or MAX_SAMPLE))
+    fixed = BASE + per_column * (n_columns if n_fitted is None else n_fitted)
+    per_row = BYTES_PER_ROW + BYTES_PER_VALUE * n_columns
     n_rows = (memory - fixed) // per_row
-    if n_rows < MIN_SAMPLE:
-        least = fixed + MIN_SAMPLE * per_row
+    if n_rows < n_least:
+        least = fixed + n_least * per_row
         raise ValueError(f"--memory is too small for {n_columns} columns: it must be {-(-least // 10**6):,} MB or more")
     # In large steps, so that small differences have no effect.
     return int(min(MAX_SAMPLE, n_rows if n_rows < 2**16 else n_rows // 2**16 * 2**16))

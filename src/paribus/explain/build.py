@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
+from paribus._common.text import plain
 from paribus._core import describe_groups
-from paribus.explain.categories import CategoryFeature
+from paribus.explain.categories import CategoryFeature, rows_with
 from paribus.explain.context import ContextFeature
 from paribus.explain.explanation import RowExplanation
 from paribus.explain.facts import SMALLEST_P, BehaviorFeature, KnownDistribution, Thinness
@@ -174,9 +175,12 @@ class FoundFacts:
         features = []
         for place in self._order[begin : begin + self._n_features][first:end]:
             cell = begin + place
+            make = self._makes[place]
+            if place > view.n_values:
+                make = functools.partial(make, given=self._given(begin, place))
             # By position: this is done for each value.
             features.append(
-                self._makes[place](
+                make(
                     view.behavior_names[place],
                     self._values[cell],
                     self._partial[cell],
@@ -188,6 +192,15 @@ class FoundFacts:
                 )
             )
         return tuple(features)
+
+    def _given(self, begin: int, place: int) -> str:
+        """What is given of a row where it is judged whether a value is missing: which values before it are."""
+        view = self._view
+        flags = range(view.n_values, place)
+        titles = [view.behavior_formats[flag].title or plain(view.behavior_names[flag]) for flag in flags]
+        is_missing = [self._values[begin + flag] != 0.0 for flag in flags]
+        present = [title for title, missing in zip(titles, is_missing, strict=True) if not missing]
+        return rows_with(present, [title for title, missing in zip(titles, is_missing, strict=True) if missing])
 
     def context(self, row: int) -> tuple[ContextFeature, ...]:
         """The contextual features of a row: its own values, and what its reference group has in common."""

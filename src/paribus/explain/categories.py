@@ -14,6 +14,8 @@ from paribus.explain.facts import MAX_P_TO_MENTION, BehaviorFeature, Direction
 # Categories that a sentence names as usual, besides the row's own; rarer ones are not worth naming.
 MAX_NAMED = 2
 MIN_NAMED_SHARE = 0.15
+# Columns with or without values that a sentence names.
+MAX_GIVEN = 3
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class CategoryFeature(BehaviorFeature):
 
     is_flag: bool = False
     """Whether the feature says that a value is missing."""
+    given: str = ""
+    """Which comparable rows its probabilities are about, if not all: ' that have x but lack y'."""
 
     @property
     def has_reference(self) -> bool:
@@ -82,7 +86,7 @@ class CategoryFeature(BehaviorFeature):
         own = "" if np.isnan(self.value) else f"{percent(self.probability)} of comparable rows have it"
         if self.is_flag:
             word = "missing" if self.value == 0.0 else "present"
-            return f"in {percent(1.0 - self.probability)} of comparable rows it is {word}"
+            return f"in {percent(1.0 - self.probability)} of comparable rows{self.given} it is {word}"
         named = [
             f"{percent(share)} have '{self.format(code)}'"
             for place, (code, share) in enumerate(self.most_common[: MAX_NAMED + 1])
@@ -114,6 +118,21 @@ class CategoryFeature(BehaviorFeature):
             row["probability"] = self.probability
         row["usual"] = self.range_text
         return row
+
+
+def rows_with(present: list[str], missing: list[str]) -> str:
+    """Rows in which some values are present and others missing, as the end of 'comparable rows'.
+
+    >>> rows_with(["x"], []), rows_with([], ["y"]), rows_with(["x", "y"], ["z"])
+    (' that have x', ' that lack y', ' that have x and y but lack z')
+    >>> rows_with(["a", "b"], ["c", "d"])
+    ' in which the same other values are missing'
+    """
+    if len(present) + len(missing) > MAX_GIVEN:
+        return " in which the same other values are missing"
+    words = [f"have {listed(present, 'and')}"] if present else []
+    words += [f"lack {listed(missing, 'and')}"] if missing else []
+    return f" that {' but '.join(words)}" if words else ""
 
 
 def percent(share: float) -> str:

@@ -126,18 +126,21 @@ def _value(found: Found) -> str:
     """One value is wrong."""
     first = found.leading
     words = f"{first.text} {_circumstances(found)}: {_usual(first)}"
-    stated = _p_value_of(first)
+    stated = _p_value_of(found)
     does_not_tell = found.is_striking and stated > max(found.p_value, MAX_TELLING_P)
-    words += "" if does_not_tell else _rarity(first)
+    words += "" if does_not_tell else _rarity(first, stated)
     words += _also([each for each in found.off if each is not first])
     return words + (_overall(found, stated) if does_not_tell or _says_other(found, stated) else "")
 
 
-def _p_value_of(feature: BehaviorFeature) -> float:
-    """How rare the value is, as it is stated; NaN if it is not."""
-    verdict = feature.verdict
+def _p_value_of(found: Found) -> float:
+    """How rare the leading value is, as it is stated; NaN if it is not."""
+    feature, verdict = found.leading, found.leading.verdict
     if verdict is None or isinstance(feature, CategoryFeature):
         return math.nan
+    if verdict.p_value_given_all is None:
+        # It is the only value that is judged: how rare it is, is how rare the row is.
+        return found.p_value
     together = verdict.p_value_given_all if _is_odd_together(feature) else None
     return verdict.p_value if together is None else together
 
@@ -237,12 +240,12 @@ def _with_range(feature: BehaviorFeature) -> str:
     return f"{feature.text} (usually {feature.range_text})"
 
 
-def _rarity(feature: BehaviorFeature) -> str:
-    """How rare the value is, as the end of what is usual."""
+def _rarity(feature: BehaviorFeature, stated: float) -> str:
+    """How rare the value is, as it is stated, as the end of what is usual."""
     if feature.verdict is None:
         is_sparse = feature.direction == "within" and feature.partial_score >= MIN_SPARSE_SCORE
         return ", but few of them near it" if is_sparse else ""
-    alone, together = feature.verdict.p_value, feature.verdict.p_value_given_all
+    together = feature.verdict.p_value_given_all
     if _is_odd_together(feature) and together is not None:
         rare = _only(together, "of them", _how(feature))
         usual = None if isinstance(feature, CategoryFeature) else feature.range_given_others
@@ -250,10 +253,10 @@ def _rarity(feature: BehaviorFeature) -> str:
             return f", but among those with its other values, {_only(together, '', _how(feature))}"
         return f", but those with its other values {usual}, and {rare}"
     # `usual` already states how common a category is.
-    if isinstance(feature, CategoryFeature) or alone > MAX_P_TO_MENTION:
+    if isinstance(feature, CategoryFeature) or stated > MAX_P_TO_MENTION:
         return ""
     joint = ", but" if feature.direction == "within" else ", and"
-    return f"{joint} {_only(alone, '', _how(feature))}"
+    return f"{joint} {_only(stated, '', _how(feature))}"
 
 
 def _how(feature: BehaviorFeature) -> str:

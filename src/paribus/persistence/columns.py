@@ -34,7 +34,9 @@ def pack(name: str, values: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
     kind = object_kind(values)
     known = [value for value in values if not is_missing(value)]
     if kind is Kind.NUMERIC:
-        if len(known) == len(values) and all(isinstance(value, int) and abs(value) < 2**63 for value in known):
+        if len(known) == len(values) and all(
+            isinstance(value, int | np.integer) and abs(int(value)) < 2**63 for value in known
+        ):
             return {name: values.astype(np.int64)}
         return {name: to_floats(values, name)}
     if kind is Kind.TIME:

@@ -312,6 +312,7 @@ def encode_table(
     behavior_encoding = BehaviorEncoding.fit(table, roles.behavioral, roles.categorical)
     behavior = behavior_encoding.encode(table, roles.behavioral)
     _warn_about_empty_context(table, context, roles.contextual)
+    _warn_about_names_in_context(table, encoding, context, roles.contextual)
     names = [table.name(position) for position in roles.behavioral]
     _check_behavior(behavior, names)
     _check_categories(behavior, names, behavior_encoding)
@@ -366,6 +367,21 @@ def _warn_about_empty_context(table: Table, context: Floats, positions: list[int
         if table.n_rows and np.isnan(context[:, column]).all():
             warnings.warn(
                 f"contextual column {table.label(position)} has no values at all, so no row is compared by it",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def _warn_about_names_in_context(
+    table: Table, encoding: ContextEncoding, context: Floats, positions: list[int]
+) -> None:
+    """Warns about contextual columns of categories that hardly any rows share, such as dates in text."""
+    for column, (position, codes) in enumerate(zip(positions, encoding.codes, strict=True)):
+        n_known = int((~np.isnan(context[:, column])).sum())
+        if codes is not None and n_known >= MIN_ROWS_OF_NAMES and len(codes) > MAX_UNIQUE_SHARE * n_known:
+            warnings.warn(
+                f"contextual column {table.label(position)} has {len(codes):,} categories in {n_known:,} rows, so "
+                "hardly any rows are comparable by it: convert it if it holds dates or numbers, or leave it out",
                 UserWarning,
                 stacklevel=4,
             )

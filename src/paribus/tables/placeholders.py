@@ -10,11 +10,13 @@ from paribus._common.arrays import Floats
 
 # Numbers that look like one: all nines, and a digit with zeros.
 NINES, ROUND = re.compile(r"9{2,}"), re.compile(r"[1-9]0{2,}")
-# It is at least this many times as far from the median as any other number, unless it is all nines and the only
+# It is at least this many times as far from the median as hardly any other number, unless it is all nines and the only
 # negative one.
 MIN_RATIO_OF_NINES, MIN_RATIO_OF_ROUND = 4.0, 10.0
 # A number is one if at least so many rows have it, and at most so large a share of them.
 MIN_ROWS, MAX_SHARE = 3, 0.5
+# Hardly any: this share of a column, or one number.
+HARDLY_ANY = 0.0005
 
 
 def is_all_nines(value: float) -> bool:
@@ -52,7 +54,9 @@ def find_placeholder(values: Floats) -> tuple[int, int] | None:
         if n_rows < MIN_ROWS or n_rows > MAX_SHARE * len(known):
             continue
         middle = float(np.median(known))
-        to_others = float(np.abs(others - middle).max())
+        # Hardly any others may be as wrong.
+        n_wrong = max(1, int(HARDLY_ANY * len(known)))
+        to_others = float(np.sort(np.abs(others - middle))[:-n_wrong].max(initial=0.0))
         min_ratio = MIN_RATIO_OF_NINES if has_nines else MIN_RATIO_OF_ROUND
         if (has_nines and end < 0 <= others.min()) or abs(end - middle) >= min_ratio * to_others > 0:
             return int(end), n_rows

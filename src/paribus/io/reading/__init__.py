@@ -22,12 +22,12 @@ from contextlib import ExitStack
 
 from paribus.io.reading import delimited, json_lines, parquet
 from paribus.io.reading.columns import typed
-from paribus.io.reading.folder import stream_folder
+from paribus.io.reading.folder import list_files, stream_folder
 from paribus.io.reading.limits import Limits, parse_limits
 from paribus.io.reading.raw import Choose, Note, RawStream, RawTable, Wanted, all_columns
 from paribus.io.reading.source import open_source
 from paribus.io.reading.source_types import SourceTypes
-from paribus.io.reading.table_stream import ReadTable, TableStream, typed_stream
+from paribus.io.reading.table_stream import FileState, ReadTable, TableStream, file_states, typed_stream
 from paribus.io.reading.text import TextOptions
 
 __all__ = [
@@ -121,6 +121,7 @@ def open_stream(
     """
     text = text or TextOptions()
     _check_place(source, sql)
+    states: dict[str, FileState | None] = {}
     if _ADDRESS.match(source):
         from paribus.io.reading.database import stream_database
 
@@ -130,10 +131,12 @@ def open_stream(
         def open_part(path: str, note: Note, stack: ExitStack) -> RawStream:
             return _open_file(path, text, stack, note)
 
+        states = file_states(os.path.join(source, path) for path in list_files(source))
         raw = stream_folder(source, open_part, note)
     else:
+        states = file_states([source]) if os.path.isfile(source) else {}
         raw = _open_file(source, text, stack, note)
-    return typed_stream(raw, choose, text, note)
+    return typed_stream(raw, choose, text, note, states)
 
 
 def _open_file(source: str, text: TextOptions, stack: ExitStack, note: Note) -> RawStream:

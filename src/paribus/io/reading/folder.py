@@ -22,7 +22,7 @@ def stream_folder(folder: str, open_file: Open, note: Note) -> RawStream:
     Names that start with a dot or an underscore are skipped, as by other programs.
     """
     name = os.path.basename(os.path.abspath(folder))
-    paths = sorted(_files(folder))
+    paths = list_files(folder)
     if not paths:
         raise ValueError(f"{folder} is a folder without files")
     parts: list[tuple[str, dict[str, str | None], int | None]] = []
@@ -64,6 +64,11 @@ def stream_folder(folder: str, open_file: Open, note: Note) -> RawStream:
     counts = [n_rows for *_, n_rows in parts]
     n_rows = None if None in counts else sum(count or 0 for count in counts)
     return RawStream(name, names, batches, first.decimal_commas, n_rows, has_parts=True)
+
+
+def list_files(folder: str) -> list[str]:
+    """The files of a folder and of the folders in it, relative to it, in the order of their names."""
+    return sorted(_files(folder))
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from paribus.io.reading.source_types import SourceTypes
 from paribus.io.reading.text import TextOptions
 
 Columns = dict[str, npt.NDArray[Any]]
+FileState: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class TableStream:
     _change: Callable[[Columns], Columns] = lambda columns: columns
     types: SourceTypes = field(default_factory=SourceTypes)
     """The types of columns in the source, once all batches have been read."""
+    _states: dict[str, FileState | None] = field(default_factory=dict)
+    """By path of its files: what they were like when the table was opened."""
 
     def batches(self) -> Iterator[Columns]:
         """Reads the table from its start, in order. Raises an error if the table has changed."""
@@ -64,6 +68,10 @@ class TableStream:
                 f"{self.name}: it changed while it was read: there are {n_rows:,} rows instead of {self.n_rows:,}: "
                 "read it again when it does not change"
             )
+        for path, state in self._states.items():
+            if file_states([path]) != {path: state}:
+                name = self.name if len(self._states) == 1 else os.path.join(self.name, os.path.basename(path))
+                raise ValueError(f"{name}: it changed while it was read: read it again when it does not change")
 
     def read(self) -> ReadTable:
         """Reads all rows into memory."""
@@ -90,11 +98,30 @@ class TableStream:
             ) from None
 
 
-def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Note) -> TableStream:
-    """Chooses columns, and finds their types and the number of rows, for which a text file is read once."""
+def file_states(paths: Iterable[str]) -> dict[str, FileState | None]:
+    """By path: which file it is, how long, and when it was written last; None if it is not there any more."""
+    found: dict[str, FileState | None] = {}
+    for path in paths:
+        try:
+            state = os.stat(path)
+        except OSError:
+            found[path] = None
+        else:
+            found[path] = state.st_ino, state.st_size, state.st_mtime_ns
+    return found
+
+
+def typed_stream(
+    raw: RawStream, choose: Choose, options: TextOptions, note: Note, states: dict[str, FileState | None]
+) -> TableStream:
+    """Chooses columns, and finds their types and the number of rows, for which a text file is read once.
+
+    `states` are those of the files when the table was opened.
+    """
     wanted, missing = choose(raw.names), options.missing
     kept, _ = pick(raw.names, wanted)
     facts: dict[str, Facts] = {}
+    have_numbers: set[str] = set()
     n_rows = 0
     untyped = _without_types(raw, wanted, kept)
     # If there are none, nothing has to be detected.
@@ -104,19 +131,28 @@ def typed_stream(raw: RawStream, choose: Choose, options: TextOptions, note: Not
             known = facts.setdefault(name, Facts())
             if is_typed(wanted, name, values):
                 # Typed in one file, and not in another one.
-                known.merge(_facts_of_type(values))
+                of_part = _facts_of_type(values)
+                known.merge(of_part)
+                if of_part.are[As.NUMBERS]:
+                    have_numbers.add(name)
                 continue
             cells = Cells(values, missing)
             cells.check_lengths(batch, options.limits)
             if name not in wanted.texts:
                 known.merge(look_at(batch, name, cells))
+    for name in kept:
+        if name in have_numbers and not facts[name].are[As.NUMBERS] and wanted.is_strict(name):
+            raise ValueError(
+                f"{raw.source}: column '{name}' has numbers in one file and text that is no number in another one: "
+                "convert it, or leave it out"
+            )
     n_rows = n_rows if raw.n_rows is None else raw.n_rows
     if n_rows == 0 or not raw.names:
         raise ValueError(f"{raw.source}: there are no rows")
     types = {
         name: decide(raw.source, wanted, name, each, raw.decimal_commas, options, note) for name, each in facts.items()
     }
-    return TableStream(raw.source, kept, n_rows, raw, wanted, types, missing)
+    return TableStream(raw.source, kept, n_rows, raw, wanted, types, missing, _states=states)
 
 
 def _without_types(raw: RawStream, wanted: Wanted, kept: list[str]) -> list[str]:

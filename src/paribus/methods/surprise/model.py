@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats, Positions
+from paribus._common.memory import room
 from paribus._common.workers import Workers
 from paribus.methods.cell_codes import encode
 from paribus.methods.interface import CellVerdict, Findings, Judged, RowBatch
@@ -27,6 +28,9 @@ from paribus.methods.surprise.views import Asked
 from paribus.tables.encoded_table import EncodedTable, RowNumbers
 
 N_QUANTILES = 100
+# Forests that rows go down take this many times as many bytes as stored ones. They may have this share of the memory
+# that the user allowed and that is left: the rows themselves need some, too.
+UNPACKED_BY_PACKED, SHARE_FOR_FORESTS = 2.2, 0.25
 # For a value this improbable given all others, the range that they imply is reported.
 MAX_P_GIVEN_ALL = 0.02
 
@@ -145,7 +149,13 @@ class SurpriseModel:
 
     @contextmanager
     def _keeping(self, columns: list[AnyColumn]) -> Iterator[None]:
-        forests = [forest for column in columns for forest in column.forests]
+        # As many as fit into the memory that is left: the others are unpacked each time.
+        left = SHARE_FOR_FORESTS * room()
+        forests = []
+        for column in columns:
+            left -= UNPACKED_BY_PACKED * sum(each.nbytes for each in column.packed)
+            if left > 0:
+                forests += column.forests
         for forest in forests:
             forest.keep(True)
         try:

@@ -22,7 +22,7 @@ MIN_REACH = 1e-9
 # The maximum power of a tail: a lighter tail is treated as this heavy.
 MAX_POWER = 20.0
 # That of a tail that too few values tell, such as the counts of 1 where few are higher; but where hardly any is, and
-# none is on the other side, and Poisson's distribution would have so many higher ones, the column ends there.
+# Poisson's distribution would have so many higher ones, the column ends there.
 UNKNOWN_POWER, MANY_EXPECTED = 2.0, 20.0
 # A value is gross if, among this many ordinary rows, one as far out has a probability of about e to the minus this.
 MARGIN = 4.0
@@ -181,8 +181,8 @@ class _Tail:
         n_last = max(MIN_FAR_ROWS, int(HARDLY_ANY * n))
         last = float(away[min(n_last, n) - 1])
         if not begin < last <= NEAR_BY_FAR * begin:
-            is_end = int((away < 0).sum()) <= n_far and int((away > begin).sum()) <= _hardly_any(n)
-            ends_there = is_end and n_begin * n_begin / n / 2.0 >= MANY_EXPECTED
+            n_beyond = int((away > begin).sum())
+            ends_there = n_beyond <= _hardly_any(n) and n_begin * n_begin / n / 2.0 >= MANY_EXPECTED
             return cls(begin, MAX_POWER / doubt if ends_there else unknown)
         n_last = int((away >= last).sum())
         reach = max(np.log(last) - np.log(begin), MIN_REACH)
