@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paribus import ConditionalSurprise
+from paribus import ConditionalSurprise, load
 from paribus.methods.surprise.calibration import NO_LIMIT, CellCalibration, TailMap
 from paribus.methods.surprise.tails import ColumnTails
 
@@ -246,6 +247,29 @@ def test_a_far_value_that_its_context_determines_is_ordinary(share: float) -> No
     detector = ConditionalSurprise(["product"], n_trees=16).fit(table)
     assert int(np.argmax(detector.anomaly_scores_)) == wrong
     assert (detector.labels_[is_expensive] == -1).sum() <= 2
+
+
+def test_placeholders_hide_no_other_errors(tmp_path: Path) -> None:
+    """Tests prices that the product determines, -98 in one of a hundred, and three wrong ones; and stated ranges."""
+    random = np.random.default_rng(0)
+    n = 6_000
+    product = random.integers(0, 60, n)
+    price = 12.0 + product // 4 + 0.25 * (product % 4)
+    usual = price.copy()
+    price[100:160] = -98.0
+    price[:3] = -usual[0], 10.0 * usual[1], usual[2] + 3.25
+    table = pd.DataFrame({"product": [f"p{each}" for each in product], "price": price})
+    detector = ConditionalSurprise(["product"], n_trees=16).fit(table)
+    wrong = {0, 1, 2, *range(100, 160)}
+    assert set(np.flatnonzero(detector.labels_ == -1)) == wrong
+    assert detector.anomaly_score(table).tolist() == detector.anomaly_scores_.tolist()
+    assert f"90 % of comparable rows have exactly {usual[100]:.2f}," in detector.explain(100).sentence
+    detector.save(tmp_path / "prices.paribus")
+    new = table[90:110].assign(price=np.append(np.full(10, -98.0), usual[100:110]))
+    expected = detector.anomaly_score(new)
+    assert (expected[:10] > 3).all()
+    assert (expected[10:] < 3).all()
+    assert load(tmp_path / "prices.paribus").anomaly_score(new).tolist() == expected.tolist()
 
 
 def test_rows_with_placeholders_are_on_top_and_flagged() -> None:

@@ -378,7 +378,9 @@ def _warn_about_names_in_context(
     """Warns about contextual columns of categories that hardly any rows share, such as dates in text."""
     for column, (position, codes) in enumerate(zip(positions, encoding.codes, strict=True)):
         n_known = int((~np.isnan(context[:, column])).sum())
-        if codes is not None and n_known >= MIN_ROWS_OF_NAMES and len(codes) > MAX_UNIQUE_SHARE * n_known:
+        # Numbers are categories only because the caller said so.
+        is_text = codes is not None and table.kind(position) is not Kind.NUMERIC
+        if is_text and n_known >= MIN_ROWS_OF_NAMES and len(codes) > MAX_UNIQUE_SHARE * n_known:
             warnings.warn(
                 f"contextual column {table.label(position)} has {len(codes):,} categories in {n_known:,} rows, so "
                 "hardly any rows are comparable by it: convert it if it holds dates or numbers, or leave it out",

@@ -206,7 +206,7 @@ class CategoricalColumn:
             report(0.7 * done / growth.settings.n_pairs)
 
         self._forest = self._grow(table, growth.samples, growth.settings, growth.seed, growth.asked.n_threads, tick)
-        found = self._calibrate(growth.asked, self._values(), growth.seed)
+        found = self._calibrate(growth.asked, self.target, growth.seed)
         self._forest.release()
         report(1.0)
         return found
@@ -228,12 +228,14 @@ class CategoricalColumn:
         if self._categories.is_constant:
             return self._nothing_to_learn(growth.asked)
         self._forest = Forest(kinds, growth.samples, self._target, self._rows, grown[0].packed)
-        return self._calibrate(growth.asked, self._values(), growth.seed)
+        return self._calibrate(growth.asked, self.target, growth.seed)
 
     def _nothing_to_learn(self, asked: Asked) -> tuple[Floats, Floats, None]:
-        return *self.judge(asked, self._values()), None
+        return *self.judge(asked, self.target), None
 
-    def _values(self) -> Floats:
+    @property
+    def target(self) -> Floats:
+        """The column of the table, NaN where a value is missing."""
         return np.ascontiguousarray(self._rows[:, self._column])
 
     def _grow(

@@ -164,6 +164,14 @@ class TableColumns:
             spread_cells = self._join(its_evidence, its_surprises, gross, asked.unfamiliar)
         return self._join(evidence, surprises, gross, asked.unfamiliar), spread_cells
 
+    def have_placeholders(self, behavior: Floats) -> npt.NDArray[np.bool_]:
+        """By row: whether a value is a placeholder."""
+        found = np.zeros(len(behavior), dtype=bool)
+        for feature, summary in enumerate(self.summaries):
+            if not isinstance(summary, Categories):
+                found |= summary[0].tails.are_placeholders(behavior[:, feature])
+        return found
+
     def _gross(self, asked: Asked, behavior: Floats, evidence: Floats) -> Floats:
         """The evidence of values that are beyond anything that their columns have: [row][behavioral feature].
 
@@ -191,7 +199,7 @@ class TableColumns:
     def _join(
         self, evidence: Floats, surprises: Floats, gross: Floats, unfamiliar: npt.NDArray[np.bool_] | None
     ) -> CellEvidence:
-        """The evidence of gross values is at least `gross`.
+        """The evidence of gross values is at least `gross`; that of placeholders, which have no other, is that.
 
         In an unfamiliar context, the density is thin everywhere, and surprises are no more than what the evidence says.
         """
@@ -200,6 +208,8 @@ class TableColumns:
         if self.given_all:
             parts.append((evidence[:, n:], surprises[:, n:]))
         for its_evidence, its_surprises in parts:
+            are_placeholders = np.isnan(its_evidence) & (gross > 0)
+            its_evidence[are_placeholders] = its_surprises[are_placeholders] = gross[are_placeholders]
             np.maximum(its_evidence, gross, out=its_evidence)
             if unfamiliar is not None:
                 np.minimum(its_surprises, its_evidence - USUAL_EVIDENCE, out=its_surprises, where=unfamiliar)

@@ -12,7 +12,8 @@ from paribus._core import FeatureTable, Target
 from paribus.methods.surprise.categories import Categories
 from paribus.methods.surprise.forests import SampleDraws
 from paribus.methods.surprise.state import Summary, SurpriseSettings
-from paribus.methods.surprise.views import Asked, Features, ForestSettings, ForestView
+from paribus.methods.surprise.tails import UNLIMITED
+from paribus.methods.surprise.views import Asked, Features, ForestSettings, ForestView, WholeColumn
 from paribus.tables.placeholders import is_all_nines
 
 # A forest that only tells far values from others needs few trees.
@@ -50,6 +51,8 @@ class FarGroups:
     def widened(self, summary: Summary, target: Floats, features: Features) -> Summary:
         """The summary of a column with limits that are moved outwards as far as the context explains values there.
 
+        A placeholder that the context explains is none.
+
         Parameters
         ----------
         summary : Summary
@@ -64,7 +67,18 @@ class FarGroups:
         whole, support = summary
         low, high = whole.limits
         limits = -self._upper(-target, -low, features), self._upper(target, high, features)
-        return summary if limits == whole.limits else (replace(whole, limits=limits), support)
+        tails = replace(whole.tails, placeholders=UNLIMITED) if self._explains(whole, target, features) else whole.tails
+        is_same = limits == whole.limits and tails is whole.tails
+        return summary if is_same else (replace(whole, limits=limits, tails=tails), support)
+
+    def _explains(self, whole: WholeColumn, target: Floats, features: Features) -> bool:
+        """Whether the placeholders of a column are none: nearly all rows in contexts like those of most have one."""
+        flags = whole.tails.are_placeholders(target)
+        if not flags.any() or any(is_all_nines(bound) for bound in whole.tails.placeholders):
+            return False
+        some = evenly(np.flatnonzero(flags), MAX_FAR)
+        shares = self._shares(np.where(np.isnan(target), np.nan, flags), some, features)
+        return bool((shares >= MIN_SHARE_OF_REPEATED).mean() >= MIN_SHARE)
 
     def _upper(self, target: Floats, limit: float, features: Features) -> float:
         """The upper limit."""

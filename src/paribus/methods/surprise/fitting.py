@@ -50,8 +50,8 @@ class Fit:
         self._table: FeatureTable | None = table
         self._settings = [columns.settings.of_forest(len(column.features)) for column in columns.all]
         self._sample_of = [
-            self._draws.of(columns.rows[:, columns.number(place)], settings)
-            for place, settings in enumerate(self._settings)
+            self._draws.of(column.target, settings)
+            for column, settings in zip(columns.all, self._settings, strict=True)
         ]
 
     def run(self, tick: Callable[[int], object] | None, workers: Workers | None) -> tuple[SurpriseState, CellEvidence]:
@@ -81,10 +81,9 @@ class Fit:
         bins = table.kinds().bins()
         del fitted, table
         self._table = None
-        cells, spread_cells = columns.cells(
-            self._asked, columns.rows[:, columns.n_contextual :], evidence, surprises, spread
-        )
-        verdict = Verdict.fit(cells, spread_cells, self._asked.n_threads)
+        behavior = columns.rows[:, columns.n_contextual :]
+        cells, spread_cells = columns.cells(self._asked, behavior, evidence, surprises, spread)
+        verdict = _fit_verdict(columns, behavior, cells, spread_cells, self._asked.n_threads)
         samples = [each.arrays() for each in self._draws.drawn]
         return _state(columns, verdict, bins, samples, self._sample_of), cells
 
@@ -170,7 +169,7 @@ def renew(
     spread: dict[int, tuple[Floats, Floats]] = {}
     for place, column in enumerate(columns.all):
         settings = replace(state.settings.of_forest(len(column.features)), n_pairs=n_pairs)
-        target = np.where(some, columns.rows[:, columns.number(place)], np.nan)
+        target = np.where(some, column.target, np.nan)
         drawn = draws.drawn[draws.of(target, settings)]
         samples = combined.of(state.forests.sample_of[place], drawn)
         addition = Addition(state.settings.n_pairs, 2 * n_pairs, drawn, samples, features.kinds(), recent, moved)
@@ -181,12 +180,21 @@ def renew(
         )  # fmt: skip
         if to_learn is not None:
             spread[place] = to_learn
-    cells, spread_cells = columns.cells(
-        asked.take(recent), columns.rows[recent, columns.n_contextual :], evidence, surprises, spread
-    )
-    verdict = Verdict.fit(cells, spread_cells, n_threads)
+    behavior = columns.rows[recent, columns.n_contextual :]
+    cells, spread_cells = columns.cells(asked.take(recent), behavior, evidence, surprises, spread)
+    verdict = _fit_verdict(columns, behavior, cells, spread_cells, n_threads)
     made = [samples.arrays() for samples in combined.made]
     return _state(columns, verdict, features.kinds().bins(), made, combined.sample_of)
+
+
+def _fit_verdict(
+    columns: TableColumns, behavior: Floats, cells: CellEvidence, spread: CellEvidence | None, n_threads: int
+) -> Verdict:
+    """Learns what scores are worth, from rows without placeholders, which are wrong for certain."""
+    learned = np.flatnonzero(~columns.have_placeholders(behavior))
+    if len(learned) < len(behavior):
+        cells, spread = cells.take(learned), None if spread is None else spread.take(learned)
+    return Verdict.fit(cells, spread, n_threads)
 
 
 def _draw(columns: TableColumns, asked: Asked, seed: int) -> SampleDraws:

@@ -102,6 +102,11 @@ class ConditionalColumn:
         self, rows: Floats, column: int, whole: WholeColumn, support: ColumnSupport, features: Features
     ) -> None:
         self.features = features
+        are_placeholders = whole.tails.are_placeholders(rows[:, column])
+        if are_placeholders.any():
+            # Nothing is learned from them, as if they were missing.
+            rows = rows.copy()
+            rows[are_placeholders, column] = np.nan
         self._rows, self._column = rows, column
         self._whole = whole
         self._views: list[ForestView] = []
@@ -169,9 +174,11 @@ class ConditionalColumn:
         return *self._learn_from_views(growth.asked, trend, growth.settings.n_pairs), None
 
     def _nothing_to_learn(self, asked: Asked) -> tuple[Floats, Floats, None]:
-        return *self.judge(asked, self._target()), None
+        return *self.judge(asked, self.target), None
 
-    def _target(self) -> Floats:
+    @property
+    def target(self) -> Floats:
+        """The column of the table, NaN where a value is missing or a placeholder."""
         return np.ascontiguousarray(self._rows[:, self._column])
 
     def _grow(
@@ -179,11 +186,11 @@ class ConditionalColumn:
     ) -> None:
         settings, n_threads = growth.settings, growth.asked.n_threads
         view.grow(table, growth.samples, settings, growth.seed, n_threads, tick, keeps_leaves=keeps_leaves)
-        view.measure(growth.asked.take(np.flatnonzero(~np.isnan(self._target()))[:MAX_ROWS_FOR_A_MEDIAN]))
+        view.measure(growth.asked.take(np.flatnonzero(~np.isnan(self.target))[:MAX_ROWS_FOR_A_MEDIAN]))
 
     def _learn_from_views(self, asked: Asked, trend: TrendTarget | None, n_pairs: int) -> tuple[Floats, Floats]:
         """Learns from all rows of the table, given the views."""
-        target = self._target()
+        target = self.target
         known = np.flatnonzero(~np.isnan(target))
         some = known[:MAX_ROWS_FOR_WIDTHS]
         smoothing = choose_smoothing(
@@ -255,7 +262,7 @@ class ConditionalColumn:
         `asked` are all rows of the table, and `packed` the forests so far. The scale of the smoothing and the trend
         stay. Returns what `fit` does, for the recent rows.
         """
-        target = self._target()
+        target = self.target
         if self.is_constant or learned.smoothing is None:
             raise ValueError("a column is constant, or was so far")
         known = addition.recent[~np.isnan(target[addition.recent])]
@@ -286,8 +293,11 @@ class ConditionalColumn:
         return [view.forest.packed() for view in self._views]
 
     def judge(self, asked: Asked, values: Floats) -> tuple[Floats, Floats]:
-        """The calibrated evidence of values, and their surprise above the usual, in nats; NaN where one is missing."""
-        learned = self._learned
+        """The calibrated evidence of values, and their surprise above the usual, in nats.
+
+        NaN where one is missing or a placeholder.
+        """
+        values, learned = self._whole.tails.without_placeholders(values), self._learned
         if learned.calibration is None:
             nothing = np.where(np.isnan(values), np.nan, 0.0)
             return nothing, nothing
@@ -314,7 +324,7 @@ class ConditionalColumn:
 
     def judge_and_find(self, asked: Asked, values: Floats, n: int) -> tuple[tuple[Floats, Floats], FoundDistributions]:
         """What `judge` and `find` return, in less time than both."""
-        smoothing = self._learned.smoothing
+        values, smoothing = self._whole.tails.without_placeholders(values), self._learned.smoothing
         if smoothing is None:
             return self.judge(asked, values), self.find(asked, n)
         raw, surprises, around, central, atoms = column_findings(
@@ -446,10 +456,11 @@ class ConditionalColumn:
         )
 
     def levels(self, asked: Asked, values: Floats, share: Floats) -> Floats:
-        """By row: the share of its distribution below its value, not calibrated; NaN where it is missing.
+        """By row: the share of its distribution below its value, not calibrated; NaN as in `judge`.
 
         Values that repeat have an interval of levels: `share`, between 0 and 1, says where in it.
         """
+        values = self._whole.tails.without_placeholders(values)
         if self._learned.smoothing is None:
             return np.where(np.isnan(values), np.nan, share)
         below, up_to = self._reached(asked, values)

@@ -60,7 +60,7 @@ class ColumnTails:
     ends: tuple[float, float] = UNLIMITED
     """What is beyond is gross, however near and however often it is there: a count of -1."""
     placeholders: tuple[float, float] = UNLIMITED
-    """These and what is beyond are gross, however often they are there."""
+    """These and what is beyond are gross, however often they are there, and nothing is learned from them."""
 
     @classmethod
     def of(cls, values: Floats) -> ColumnTails:
@@ -98,6 +98,15 @@ class ColumnTails:
         """Whether values are beyond an end, however near it."""
         return (values < self.ends[0]) | (values > self.ends[1])
 
+    def are_placeholders(self, values: Floats) -> Flags:
+        """Whether values are placeholders, or beyond one."""
+        return (values <= self.placeholders[0]) | (values >= self.placeholders[1])
+
+    def without_placeholders(self, values: Floats) -> Floats:
+        """The same values, NaN where one is a placeholder; the array itself if there are none."""
+        are_placeholders = self.are_placeholders(values)
+        return np.where(are_placeholders, np.nan, values) if are_placeholders.any() else values
+
     def evidence(self, values: Floats) -> Floats:
         """Minus the logarithm of the probability of values as far out; 0 for those that are not gross, or missing."""
         away = np.nan_to_num(np.abs(values - self.middle))
@@ -107,7 +116,7 @@ class ColumnTails:
         with np.errstate(divide="ignore", invalid="ignore"):
             found = self.start + power * (np.log(away) - np.log(begin))
         found = np.where((begin > 0) & (found > self.least), found, 0.0)
-        is_gross = self.is_beyond_end(values) | (values <= self.placeholders[0]) | (values >= self.placeholders[1])
+        is_gross = self.is_beyond_end(values) | self.are_placeholders(values)
         return np.where(is_gross, np.maximum(found, self.least), found)
 
 
