@@ -377,10 +377,11 @@ def _warn_about_names_in_context(
 ) -> None:
     """Warns about contextual columns of categories that hardly any rows share, such as dates in text."""
     for column, (position, codes) in enumerate(zip(positions, encoding.codes, strict=True)):
+        if codes is None or table.kind(position) is Kind.NUMERIC:
+            # Numbers are categories only where the caller says so.
+            continue
         n_known = int((~np.isnan(context[:, column])).sum())
-        # Numbers are categories only because the caller said so.
-        is_text = codes is not None and table.kind(position) is not Kind.NUMERIC
-        if is_text and n_known >= MIN_ROWS_OF_NAMES and len(codes) > MAX_UNIQUE_SHARE * n_known:
+        if n_known >= MIN_ROWS_OF_NAMES and len(codes) > MAX_UNIQUE_SHARE * n_known:
             warnings.warn(
                 f"contextual column {table.label(position)} has {len(codes):,} categories in {n_known:,} rows, so "
                 "hardly any rows are comparable by it: convert it if it holds dates or numbers, or leave it out",
