@@ -168,7 +168,7 @@ class TableColumns:
         """By row: whether a value is a placeholder."""
         found = np.zeros(len(behavior), dtype=bool)
         for feature, summary in enumerate(self.summaries):
-            if not isinstance(summary, Categories):
+            if not isinstance(summary, Categories) and summary[0].tails.has_placeholders:
                 found |= summary[0].tails.are_placeholders(behavior[:, feature])
         return found
 

@@ -73,9 +73,9 @@ class FarGroups:
 
     def _explains(self, whole: WholeColumn, target: Floats, features: Features) -> bool:
         """Whether the placeholders of a column are none: nearly all rows in contexts like those of most have one."""
-        flags = whole.tails.are_placeholders(target)
-        if not flags.any() or any(is_all_nines(bound) for bound in whole.tails.placeholders):
+        if not whole.tails.has_placeholders or any(is_all_nines(bound) for bound in whole.tails.placeholders):
             return False
+        flags = whole.tails.are_placeholders(target)
         some = evenly(np.flatnonzero(flags), MAX_FAR)
         shares = self._shares(np.where(np.isnan(target), np.nan, flags), some, features)
         return bool((shares >= MIN_SHARE_OF_REPEATED).mean() >= MIN_SHARE)

@@ -102,11 +102,10 @@ class ConditionalColumn:
         self, rows: Floats, column: int, whole: WholeColumn, support: ColumnSupport, features: Features
     ) -> None:
         self.features = features
-        are_placeholders = whole.tails.are_placeholders(rows[:, column])
-        if are_placeholders.any():
+        if whole.tails.has_placeholders:
             # Nothing is learned from them, as if they were missing.
             rows = rows.copy()
-            rows[are_placeholders, column] = np.nan
+            rows[:, column] = whole.tails.without_placeholders(rows[:, column])
         self._rows, self._column = rows, column
         self._whole = whole
         self._views: list[ForestView] = []

@@ -98,14 +98,18 @@ class ColumnTails:
         """Whether values are beyond an end, however near it."""
         return (values < self.ends[0]) | (values > self.ends[1])
 
+    @property
+    def has_placeholders(self) -> bool:
+        """Whether there is a placeholder; if not, values need not be looked at."""
+        return self.placeholders != UNLIMITED
+
     def are_placeholders(self, values: Floats) -> Flags:
         """Whether values are placeholders, or beyond one."""
         return (values <= self.placeholders[0]) | (values >= self.placeholders[1])
 
     def without_placeholders(self, values: Floats) -> Floats:
         """The same values, NaN where one is a placeholder; the array itself if there are none."""
-        are_placeholders = self.are_placeholders(values)
-        return np.where(are_placeholders, np.nan, values) if are_placeholders.any() else values
+        return np.where(self.are_placeholders(values), np.nan, values) if self.has_placeholders else values
 
     def evidence(self, values: Floats) -> Floats:
         """Minus the logarithm of the probability of values as far out; 0 for those that are not gross, or missing."""
