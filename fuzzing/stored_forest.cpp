@@ -47,7 +47,7 @@ struct Fixture {
         const std::vector<std::uint8_t> usable(n_rows, 1);
         samples =
             std::make_unique<paribus::TreeSamples>(n_rows, usable.data(), nullptr, nullptr, n_pairs, n_rows / 2, 1, 1);
-        target = std::make_unique<paribus::TargetColumn>(rows.data(), n_rows, n_features, 0, paribus::Limits{},
+        target = std::make_unique<paribus::TargetColumn>(rows.data(), n_rows, n_features, 0, paribus::Limits{}, paribus::Limits{},
                                                          std::nullopt);
         paribus::TreeParameters parameters;
         parameters.features = {0, 1, 2};

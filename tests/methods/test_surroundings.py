@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paribus import ConditionalSurprise, load
+from paribus._core import Target
 from paribus.methods.surprise.calibration import NO_LIMIT, CellCalibration, TailMap
 from paribus.methods.surprise.tails import ColumnTails
+from paribus.methods.surprise.trend_target import TrendColumn, TrendTarget
 
 
 @given(
@@ -247,6 +249,28 @@ def test_a_far_value_that_its_context_determines_is_ordinary(share: float) -> No
     detector = ConditionalSurprise(["product"], n_trees=16).fit(table)
     assert int(np.argmax(detector.anomaly_scores_)) == wrong
     assert (detector.labels_[is_expensive] == -1).sum() <= 2
+
+
+def test_targets_treat_placeholders_as_missing() -> None:
+    """Tests a column and its distances from a trend, against those of a table in which they are missing."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(200, 3))
+    rows[:5, 2], rows[5:8, 2], rows[8, 2] = -99.0, 777.0, 900.0
+    cleared = rows.copy()
+    cleared[:9, 2] = np.nan
+    limits, bounds, features = (-2.0, 2.0), (-99.0, 777.0), np.arange(2, dtype=np.uint16)
+    found, expected = TrendColumn(rows, 2, limits, features, bounds), TrendColumn(cleared, 2, limits, features)
+    fitted, its_twin = (TrendTarget.fit(each, np.zeros(3, dtype=np.uint8)) for each in (found, expected))
+    assert fitted is not None
+    assert its_twin is not None
+    np.testing.assert_array_equal(fitted.distances(found).values(), its_twin.distances(expected).values())
+    numbers = np.arange(200)
+    np.testing.assert_array_equal(
+        fitted.distances(found).centers(rows, numbers), its_twin.distances(expected).centers(cleared, numbers)
+    )
+    column, its_twin_column = Target(rows, 2, *limits, bounds), Target(cleared, 2, *limits)
+    np.testing.assert_array_equal(column.values(), its_twin_column.values())
+    assert np.isnan(column.values()[:9]).all()
 
 
 def test_placeholders_hide_no_other_errors(tmp_path: Path) -> None:

@@ -133,11 +133,19 @@ Output<std::uint32_t, 1> Samples::unpack(const Input<std::uint8_t, 1> &packed, c
     return rows;
 }
 
-Target::Target(const Input<double, 2> &rows, std::size_t column, double low, double high) : rows_(rows) {
+static paribus::Limits limits_of(const std::optional<Bounds> &bounds) {
+    if (!bounds) return {};
+    return {std::get<0>(*bounds), std::get<1>(*bounds)};
+}
+
+Target::Target(const Input<double, 2> &rows, std::size_t column, double low, double high,
+               const std::optional<Bounds> &placeholders)
+    : rows_(rows) {
     require(column < rows.shape(1), "an unknown column");
     require(rows.shape(0) < 0xffffffffu, "rows: below 4,294,967,295");
-    target_ = std::make_shared<paribus::TargetColumn>(rows.data(), rows.shape(0), rows.shape(1), column,
-                                                      paribus::Limits{low, high}, std::nullopt);
+    target_ =
+        std::make_shared<paribus::TargetColumn>(rows.data(), rows.shape(0), rows.shape(1), column,
+                                                paribus::Limits{low, high}, limits_of(placeholders), std::nullopt);
 }
 
 Target::Target(const Input<double, 2> &rows, std::size_t column, const Input<std::uint8_t, 1> &class_of_code)
@@ -152,7 +160,7 @@ Target::Target(const Input<double, 2> &rows, std::size_t column, const Input<std
 
 Target::Target(const Input<double, 2> &rows, std::size_t column, double low, double high, double constant,
                const List<TrendPart> &parts, const Input<std::uint32_t, 1> &seen, const Input<double, 1> &divisors,
-               double lowest, double highest)
+               double lowest, double highest, const std::optional<Bounds> &placeholders)
     : rows_(rows) {
     require(column < rows.shape(1), "an unknown column");
     require(rows.shape(0) < 0xffffffffu, "rows: below 4,294,967,295");
@@ -167,8 +175,9 @@ Target::Target(const Input<double, 2> &rows, std::size_t column, double low, dou
     trend.seen.assign(seen.data(), seen.data() + seen.shape(0));
     trend.divisors.assign(divisors.data(), divisors.data() + divisors.shape(0));
     trend.limits = {lowest, highest};
-    target_ = std::make_shared<paribus::TargetColumn>(rows.data(), rows.shape(0), rows.shape(1), column,
-                                                      paribus::Limits{low, high}, std::move(trend));
+    target_ =
+        std::make_shared<paribus::TargetColumn>(rows.data(), rows.shape(0), rows.shape(1), column,
+                                                paribus::Limits{low, high}, limits_of(placeholders), std::move(trend));
 }
 
 Output<double, 1> Target::values() const {
@@ -213,11 +222,13 @@ void add_tables(nb::module_ &m) {
 
     nb::class_<Target>(
         m, "Target", "The target of a forest: a column, its distances from a trend, or the classes of its categories.")
-        .def(nb::init<const Input<double, 2> &, std::size_t, double, double>(), "rows"_a, "column"_a, "low"_a, "high"_a)
+        .def(nb::init<const Input<double, 2> &, std::size_t, double, double, const std::optional<Bounds> &>(), "rows"_a,
+             "column"_a, "low"_a, "high"_a, "placeholders"_a = nb::none())
         .def(nb::init<const Input<double, 2> &, std::size_t, double, double, double, const List<TrendPart> &,
-                      const Input<std::uint32_t, 1> &, const Input<double, 1> &, double, double>(),
+                      const Input<std::uint32_t, 1> &, const Input<double, 1> &, double, double,
+                      const std::optional<Bounds> &>(),
              "rows"_a, "column"_a, "low"_a, "high"_a, "constant"_a, "parts"_a, "seen"_a, "divisors"_a, "lowest"_a,
-             "highest"_a)
+             "highest"_a, "placeholders"_a = nb::none())
         .def(nb::init<const Input<double, 2> &, std::size_t, const Input<std::uint8_t, 1> &>(), "rows"_a, "column"_a,
              "class_of_code"_a)
         .def("values", &Target::values, "By row; NaN where it is missing.")

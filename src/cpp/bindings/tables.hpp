@@ -67,16 +67,21 @@ private:
 /// Of one feature of a trend: whether it is categorical, limits, center and slope; and the amounts of categories.
 using TrendPart = std::tuple<std::uint16_t, double, double, double, double, std::optional<Input<double, 1>>>;
 
+/// A lower and an upper one.
+using Bounds = std::tuple<double, double>;
+
 /// The target of a forest: a column, its distances from a trend, or classes.
 class Target {
 public:
-    Target(const Input<double, 2> &rows, std::size_t column, double low, double high);
+    /// @param placeholders values up to the first one, and from the second one on, are missing
+    Target(const Input<double, 2> &rows, std::size_t column, double low, double high,
+           const std::optional<Bounds> &placeholders);
 
     Target(const Input<double, 2> &rows, std::size_t column, const Input<std::uint8_t, 1> &class_of_code);
 
     Target(const Input<double, 2> &rows, std::size_t column, double low, double high, double constant,
            const List<TrendPart> &parts, const Input<std::uint32_t, 1> &seen, const Input<double, 1> &divisors,
-           double lowest, double highest);
+           double lowest, double highest, const std::optional<Bounds> &placeholders);
 
     Output<double, 1> values() const;
 

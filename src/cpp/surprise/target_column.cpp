@@ -27,12 +27,13 @@ double Trend::divisor(std::uint32_t row) const {
 }
 
 TargetColumn::TargetColumn(const double *rows, std::size_t n_rows, std::size_t n_features, std::size_t column,
-                           Limits limits, std::optional<Trend> trend)
+                           Limits limits, Limits placeholders, std::optional<Trend> trend)
     : rows_(rows),
       n_rows_(n_rows),
       n_features_(n_features),
       column_(column),
       limits_(limits),
+      placeholders_(placeholders),
       trend_(std::move(trend)) {}
 
 TargetColumn::TargetColumn(const double *rows, std::size_t n_rows, std::size_t n_features, std::size_t column,
@@ -48,19 +49,24 @@ double TargetColumn::operator[](std::uint32_t row) const {
         return is_known ? class_of_code_[static_cast<std::size_t>(code)] : std::numeric_limits<double>::quiet_NaN();
     }
     if (trend_) return trend_->limits.pull_in(distance(row));
-    return limits_.pull_in(rows_[row * n_features_ + column_]);
+    return value(row);
+}
+
+double TargetColumn::value(std::uint32_t row) const {
+    const double found = rows_[row * n_features_ + column_];
+    if (found <= placeholders_.low || found >= placeholders_.high) return std::numeric_limits<double>::quiet_NaN();
+    return limits_.pull_in(found);
 }
 
 double TargetColumn::distance(std::uint32_t row) const {
-    const double *values = rows_ + row * n_features_;
-    return (limits_.pull_in(values[column_]) - trend_->expected(values)) / trend_->divisor(row);
+    return (value(row) - trend_->expected(rows_ + row * n_features_)) / trend_->divisor(row);
 }
 
 double TargetColumn::center(const double *row, std::int64_t fitted) const {
     if (!trend_) return 0.0;
     if (fitted >= 0) {
         const auto seen = static_cast<std::uint32_t>(fitted);
-        const double near = limits_.pull_in(rows_[seen * n_features_ + column_]);
+        const double near = value(seen);
         if (!std::isnan(near)) return near - distance(seen);
     }
     return trend_->expected(row);

@@ -48,10 +48,11 @@ struct Trend {
 /// computed on access, since a column of its own for each forest would take as much memory as the table.
 class TargetColumn {
 public:
-    /// @param rows   [row][feature]; must outlive this
-    /// @param limits values beyond count as if they were there
+    /// @param rows         [row][feature]; must outlive this
+    /// @param limits       values beyond count as if they were there
+    /// @param placeholders these values and those beyond are missing
     TargetColumn(const double *rows, std::size_t n_rows, std::size_t n_features, std::size_t column, Limits limits,
-                 std::optional<Trend> trend);
+                 Limits placeholders, std::optional<Trend> trend);
 
     /// A column of categories: the target is the class of each, a whole number.
     ///
@@ -74,11 +75,13 @@ public:
     double center(const double *row, std::int64_t fitted) const;
 
 private:
+    /// Pulled in; NaN where it is missing.
+    double value(std::uint32_t row) const;
     double distance(std::uint32_t row) const;
 
     const double *rows_;
     std::size_t n_rows_, n_features_, column_;
-    Limits limits_;
+    Limits limits_, placeholders_;
     std::optional<Trend> trend_;
     std::vector<std::uint8_t> class_of_code_;
     std::size_t n_classes_ = 0;

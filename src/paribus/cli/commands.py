@@ -166,7 +166,7 @@ def score(model: Path, source: Source, id: str | None, wanted: Delivery, n_jobs:
         reader = _Reader(detector, id, wanted, (*known, *of_model))
         with ExitStack() as stack:
             stream = source.open(reader.choose, stack) if is_large(source, limit) else None
-            if stream is not None and stream.n_rows > sample_size(limit, len(stream.names)):
+            if stream is not None and stream.n_rows > reader.max_rows(stream, limit):
                 reader.check(next(stream.batches()))
                 entries = (*known, *_of_model(of_model, stream.names, id))
                 stream = stream.mapped(lambda columns: _with_all_columns(detector, columns))
@@ -289,6 +289,10 @@ class _Reader:
             strict=True,
             carried=frozenset(carried),
         )
+
+    def max_rows(self, stream: TableStream, memory: int | None) -> int:
+        """The maximum number of rows that are read into memory."""
+        return sample_size(memory, len(stream.names), len(self._names), stream.n_rows)
 
     def check(self, columns: dict[str, Any]) -> None:
         """Raises an error if text looks entirely different from that of the fitted table."""

@@ -15,8 +15,13 @@ NINES, ROUND = re.compile(r"9{2,}"), re.compile(r"[1-9]0{2,}")
 MIN_RATIO_OF_NINES, MIN_RATIO_OF_ROUND = 4.0, 10.0
 # A number is one if at least so many rows have it, and at most so large a share of them.
 MIN_ROWS, MAX_SHARE = 3, 0.5
-# Hardly any: this share of a column, or one number.
+# How many are hardly any: this share of a column, or one number.
 HARDLY_ANY = 0.0005
+
+
+def hardly_any(n: int) -> int:
+    """How many of n numbers are so few that they may be errors of any kind."""
+    return max(1, int(HARDLY_ANY * n))
 
 
 def is_all_nines(value: float) -> bool:
@@ -55,8 +60,7 @@ def find_placeholder(values: Floats) -> tuple[int, int] | None:
             continue
         middle = float(np.median(known))
         # Hardly any others may be as wrong.
-        n_wrong = max(1, int(HARDLY_ANY * len(known)))
-        to_others = float(np.sort(np.abs(others - middle))[:-n_wrong].max(initial=0.0))
+        to_others = float(np.sort(np.abs(others - middle))[: -hardly_any(len(known))].max(initial=0.0))
         min_ratio = MIN_RATIO_OF_NINES if has_nines else MIN_RATIO_OF_ROUND
         if (has_nines and end < 0 <= others.min()) or abs(end - middle) >= min_ratio * to_others > 0:
             return int(end), n_rows

@@ -102,10 +102,6 @@ class ConditionalColumn:
         self, rows: Floats, column: int, whole: WholeColumn, support: ColumnSupport, features: Features
     ) -> None:
         self.features = features
-        if whole.tails.has_placeholders:
-            # Nothing is learned from them, as if they were missing.
-            rows = rows.copy()
-            rows[:, column] = whole.tails.without_placeholders(rows[:, column])
         self._rows, self._column = rows, column
         self._whole = whole
         self._views: list[ForestView] = []
@@ -178,7 +174,7 @@ class ConditionalColumn:
     @property
     def target(self) -> Floats:
         """The column of the table, NaN where a value is missing or a placeholder."""
-        return np.ascontiguousarray(self._rows[:, self._column])
+        return np.ascontiguousarray(self._whole.tails.without_placeholders(self._rows[:, self._column]))
 
     def _grow(
         self, view: ForestView, table: FeatureTable, growth: Growth, tick: Tick | None, *, keeps_leaves: bool = False
@@ -405,11 +401,11 @@ class ConditionalColumn:
 
     @property
     def _of_trend(self) -> TrendColumn:
-        return TrendColumn(self._rows, self._column, self._whole.limits, self.features)
+        return TrendColumn(self._rows, self._column, self._whole.limits, self.features, self._whole.tails.placeholders)
 
     def _make_views(self, trend: TrendTarget | None) -> None:
-        limits = self._whole.limits
-        self._views = [ForestView(Target(self._rows, self._column, *limits), self.features)]
+        target = Target(self._rows, self._column, *self._whole.limits, self._whole.tails.placeholders)
+        self._views = [ForestView(target, self.features)]
         if trend is not None:
             self._views.append(ForestView(trend.distances(self._of_trend), self.features, has_trend=True))
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from paribus._common.arrays import Floats
+from paribus.tables.placeholders import hardly_any
 
 Flags = npt.NDArray[np.bool_]
 
@@ -34,8 +35,6 @@ MIN_RATIO, MIN_OTHERS, MIN_ROWS_FOR_PLACEHOLDERS = 4.0, 10, 100
 # any lie beyond: as at 0 for counts, or at 5 for a scale. Short columns do not show where they end.
 SHARE_AT_END = 0.1
 MIN_ROWS_FOR_ENDS = 300
-# How many are hardly any: this share of a column, or one value beyond an end.
-HARDLY_ANY = 0.0005
 
 UNLIMITED = (-np.inf, np.inf)
 
@@ -129,11 +128,6 @@ def _n_far(n: int) -> int:
     return max(1, min(max(int(FAR * n), MIN_FAR_ROWS), int(MAX_FAR * n)))
 
 
-def _hardly_any(n: int) -> int:
-    """The number of n values that are hardly any."""
-    return max(1, int(HARDLY_ANY * n))
-
-
 def _n_placeholders(ascending: Floats) -> int:
     """The number of lowest values up to a placeholder, with it; 0 if there is none.
 
@@ -146,7 +140,7 @@ def _n_placeholders(ascending: Floats) -> int:
     if n < MIN_ROWS_FOR_PLACEHOLDERS:
         return 0
     # Hardly any other values may be gross, too, below it or above.
-    n_left_out = _hardly_any(n)
+    n_left_out = hardly_any(n)
     first, last = (int(np.searchsorted(ascending, ascending[n_left_out], side)) for side in ("left", "right"))
     if not MIN_PLACEHOLDERS <= last - first <= MAX_SHARE_OF_PLACEHOLDERS * n:
         return 0
@@ -191,11 +185,11 @@ class _Tail:
         if (at_near := max(float(away[n_near]), begin / NEAR_BY_FAR)) < begin:
             return cls(begin, float(min(np.log(n_near / n_far) / np.log(begin / at_near) / doubt, MAX_POWER)))
         # One value, as of counts, is both: what lies beyond it tells how the tail falls, unless it is far beyond.
-        n_last = max(MIN_FAR_ROWS, int(HARDLY_ANY * n))
+        n_last = max(MIN_FAR_ROWS, hardly_any(n))
         last = float(away[min(n_last, n) - 1])
         if not begin < last <= NEAR_BY_FAR * begin:
             n_beyond = int((away > begin).sum())
-            ends_there = n_beyond <= _hardly_any(n) and n_begin * n_begin / n / 2.0 >= MANY_EXPECTED
+            ends_there = n_beyond <= hardly_any(n) and n_begin * n_begin / n / 2.0 >= MANY_EXPECTED
             return cls(begin, MAX_POWER / doubt if ends_there else unknown)
         n_last = int((away >= last).sum())
         reach = max(np.log(last) - np.log(begin), MIN_REACH)
@@ -209,7 +203,7 @@ def _lower_end(ascending: Floats) -> float:
     n = len(ascending)
     if n < MIN_ROWS_FOR_ENDS:
         return -np.inf
-    end = ascending[_hardly_any(n)]
+    end = ascending[hardly_any(n)]
     first, last = (int(np.searchsorted(ascending, end, side)) for side in ("left", "right"))
     if n - last <= max(FAR * n, MIN_FAR_ROWS):
         # One value and a few exceptions: nothing says on which side these should be.

@@ -26,6 +26,8 @@ class TrendColumn:
     limits: tuple[float, float]
     """Values of the column are clipped to this range."""
     features: npt.NDArray[np.uint16]
+    placeholders: tuple[float, float] | None = None
+    """Values up to the first one, and from the second one on, count as missing."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class TrendTarget:
 
         `categorical` says of each column of the table whether it holds categories.
         """
-        target = of.rows[:, of.column]
+        target = Target(of.rows, of.column, -np.inf, np.inf, of.placeholders).values()
         known = np.flatnonzero(~np.isnan(target))
         near = np.clip(target, *of.limits)
         used = known[:MAX_ROWS]
@@ -81,5 +83,13 @@ class TrendTarget:
             for place, (feature, amounts) in enumerate(zip(of.features, line.amounts, strict=True))
         ]
         return Target(
-            of.rows, of.column, *of.limits, line.constant, parts, leverage.rows, leverage.divisors, *self.limits
+            of.rows,
+            of.column,
+            *of.limits,
+            line.constant,
+            parts,
+            leverage.rows,
+            leverage.divisors,
+            *self.limits,
+            of.placeholders,
         )
